@@ -64,29 +64,6 @@ void arrange(StraightLine& line, Arrangement arrangement) {
   line.instructions = std::move(arrangement.instructions);
 }
 
-/// What Stage::kPlaces changes of it, which keeps the order.
-struct Places {
-  std::vector<Instruction> instructions;
-  std::vector<int64_t> addresses;  ///< per tile
-};
-
-Places places_of(const StraightLine& line) {
-  Places result{{}, addresses_of(line)};
-  result.instructions.reserve(line.instructions.size());
-  for (const StraightInstruction& instance : line.instructions) {
-    result.instructions.push_back(instance.instruction);
-  }
-  return result;
-}
-
-/// The line has the order in which the places were assigned.
-void set_places(StraightLine& line, const Places& places) {
-  move_tiles(line, places.addresses);
-  for (size_t i = 0; i < places.instructions.size(); ++i) {
-    line.instructions[i].instruction = places.instructions[i];
-  }
-}
-
 /// Whether the tiles in SBUF have those addresses.
 bool has_places(const StraightLine& line, const std::vector<int64_t>& addresses) {
   return std::equal(line.tiles.begin(), line.tiles.end(), addresses.begin(), addresses.end(),
@@ -96,7 +73,7 @@ bool has_places(const StraightLine& line, const std::vector<int64_t>& addresses)
 }
 
 /// Whether tiles that may get another place in SBUF differ in size. If they do not, all space that
-/// is free again is of the same size, and it does not matter how it is reused.
+/// is free again is of the same size, and is reused in the order in which it was freed.
 bool has_several_sizes(const StraightLine& line) {
   int64_t size = -1;
   return std::any_of(line.tiles.begin(), line.tiles.end(), [&](const Tile& tile) {
@@ -107,42 +84,47 @@ bool has_several_sizes(const StraightLine& line) {
   });
 }
 
-/// The shorter of the back end's results for both ways to reuse SBUF, measured by the compiler's
+/// What the compiler may do with space in SBUF once all of it was used; nothing stands for
+/// rotate_sbuf(), the order in which it was freed whatever the sizes. Public logs of the compiler
+/// (issues 803, 947, 948, 892 and 1265 of aws-neuron-sdk) name a pass that rotates addresses after
+/// the allocator; what either does is not public.
+constexpr std::optional<SbufReuse> kReuses[] = {SbufReuse::kSameSize, SbufReuse::kLargerSpace,
+                                                std::nullopt};
+
+/// The shortest of the back end's results for all ways to reuse SBUF, measured by the compiler's
 /// own costs. That the compiler weighs its allocations is assumed; which one it takes is not known,
-/// and each is far off for one of two public attention kernels.
-std::optional<StraightLine> shorter_back_end(StraightLine line, PassState& state) {
-  const bool several_sizes = has_several_sizes(line);
+/// and each is far off for one public kernel at least.
+std::optional<StraightLine> shortest_back_end(StraightLine line, PassState& state) {
   // Queues are assigned once: without a second way to reuse SBUF only the places may go back.
+  const bool several_sizes = has_several_sizes(line);
   Arrangement start{{}, addresses_of(line)};
   if (several_sizes) start.instructions = line.instructions;
-  const bool fits = place(line, state, SbufReuse::kSameSize);
-  Places others;
-  bool differs = false;
-  if (several_sizes) {
-    Places places = places_of(line);
-    arrange(line, start);
-    differs = place(line, state, SbufReuse::kLargerSpace) &&
-              !(fits && has_places(line, places.addresses));
-    if (differs) others = places_of(line);
-    set_places(line, places);
+  std::vector<std::vector<int64_t>> tried;
+  std::optional<Arrangement> best;
+  Picoseconds shortest{};
+  for (const std::optional<SbufReuse> reuse : kReuses) {
+    const bool last = !reuse;
+    if (!several_sizes && (reuse == SbufReuse::kLargerSpace || best)) continue;
+    if (last && !best && state.settings["place_large_first"] == 0) return std::nullopt;
+    // Of a long line few copies are kept.
+    if (several_sizes) {
+      arrange(line, last ? std::exchange(start, {}) : start);
+    } else {
+      move_tiles(line, start.addresses);
+    }
+    if (!place(line, state, reuse)) continue;
+    const auto known = [&](const auto& places) { return has_places(line, places); };
+    if (std::any_of(tried.begin(), tried.end(), known)) continue;
+    tried.push_back(addresses_of(line));
+    const std::optional<Picoseconds> length = order(line, state);
+    if (!length || (best && *length >= shortest)) continue;
+    shortest = *length;
+    if (last) return line;
+    best = Arrangement{std::move(line.instructions), addresses_of(line)};
   }
-  const std::optional<Picoseconds> length = fits ? order(line, state) : std::nullopt;
-  if (differs) {
-    // Of a long line only one of the two is kept: the result, or where it started.
-    Arrangement first;
-    if (length) first = {std::move(line.instructions), addresses_of(line)};
-    line.instructions = length ? std::move(start.instructions) : start.instructions;
-    set_places(line, std::exchange(others, {}));
-    const std::optional<Picoseconds> other = order(line, state);
-    if (other && (!length || *other < *length)) return line;
-    if (length) arrange(line, std::move(first));
-  }
-  if (length) return line;
-  if (several_sizes) line.instructions = std::move(start.instructions);
-  move_tiles(line, start.addresses);
-  if (state.settings["place_large_first"] == 0) return std::nullopt;
-  if (!place(line, state, std::nullopt)) return std::nullopt;
-  return order(line, state) ? std::optional(std::move(line)) : std::nullopt;
+  if (!best) return std::nullopt;
+  arrange(line, std::move(*best));
+  return line;
 }
 
 /// How a core is compiled when what was tried before does not fit.
@@ -223,7 +205,7 @@ std::optional<StraightLine> spilled_back_end(const StraightLine& line, PassState
     state.room = room;
     StraightLine attempt = line;
     run_stage(Stage::kSpills, attempt, state);
-    if (auto compiled = shorter_back_end(std::move(attempt), state)) return compiled;
+    if (auto compiled = shortest_back_end(std::move(attempt), state)) return compiled;
   }
   return std::nullopt;
 }
@@ -244,7 +226,7 @@ CompiledCore compile_overflowing(const Program& program, size_t core, const Pass
     StraightLine line = unrolled;
     run_stage(Stage::kVersions, line, state);
     run_stage(Stage::kMiddleEnd, line, state);
-    std::optional<StraightLine> compiled = shorter_back_end(StraightLine(line), state);
+    std::optional<StraightLine> compiled = shortest_back_end(StraightLine(line), state);
     if (!compiled) compiled = spilled_back_end(line, state);
     if (compiled) return {std::move(*compiled), attempt};
   }
@@ -262,7 +244,7 @@ CompiledCore compile_fitting(const Program& program, size_t core, const PassSett
     state.settings = attempt.settings;
     state.room_to_keep = attempt.room_to_keep;
     run_stage(Stage::kMiddleEnd, line, state);
-    if (auto compiled = shorter_back_end(std::move(line), state)) {
+    if (auto compiled = shortest_back_end(std::move(line), state)) {
       return {std::move(*compiled), attempt.settings};
     }
     // Unrolled again, not copied: most programs need no copy, long ones have no room for it.
