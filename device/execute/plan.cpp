@@ -8,7 +8,9 @@
 #include "device/analysis/instance_history.h"
 #include "device/base/errors.h"
 #include "device/base/interruption.h"
+#include "device/execute/loads_in_place.h"
 #include "device/execute/read_ahead.h"
+#include "device/execute/stores_in_place.h"
 #include "device/program/cursor.h"
 
 namespace neuron_sim {
@@ -213,7 +215,7 @@ InstanceGraph GraphBuilder::take() {
 namespace {
 
 /// Drops the instances that others make needless, and the operands that these then read.
-void omit(const LoadsInPlace& in_place, const Program& program, InstanceGraph& graph) {
+void omit(const OperandsInPlace& in_place, const Program& program, InstanceGraph& graph) {
   InstanceGraph kept;
   kept.locations.reserve(graph.locations.size());
   kept.replaced.reserve(graph.locations.size());
@@ -233,7 +235,9 @@ void omit(const LoadsInPlace& in_place, const Program& program, InstanceGraph& g
 /// All instances that need to run, without their dependencies.
 InstanceGraph needed_instances(const Program& program) {
   InstanceGraph graph = in_program_order(program);
-  LoadsInPlace in_place = loads_in_place(program, graph.instances, graph.locations);
+  OperandsInPlace in_place;
+  find_loads_in_place(program, graph.instances, graph.locations, in_place);
+  find_stores_in_place(program, graph.instances, graph.locations, in_place);
   if (in_place.omitted.empty()) return graph;
   omit(in_place, program, graph);
   graph.operands = std::move(in_place.operands);

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "device/execute/loads_in_place.h"
+#include "device/execute/operands_in_place.h"
 #include "device/program/program.h"
 
 namespace neuron_sim {

@@ -22,7 +22,8 @@ class Assignment {
     for (size_t i = graph_.instances.size(); i-- > 0;) {
       PlannedInstance& instance = graph_.instances[i];
       const Instruction& instruction = program_.instructions[instance.instruction];
-      if (is_product(program_, instruction)) give_product(instance);
+      if (!is_product(program_, instruction)) continue;
+      give_product(instance);
       for (uint32_t k = 0; k < instruction.operand_count; ++k) {
         const uint32_t location = instance.first_location + k;
         if (graph_.replaced[location] >= 0) note(location);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "device/base/errors.h"
-#include "device/execute/loads_in_place.h"
+#include "device/execute/operands_in_place.h"
 #include "device/execute/rank_rendezvous.h"
 #include "device/execute/run_observer.h"
 #include "device/memory/core_memory.h"
