@@ -285,6 +285,10 @@ TEST(Dtype, ContiguousAndStridedAccessGiveTheSameElements) {
         load_floats(sparse.data() + 1, dtype, stride, loaded.data(), count);
         ASSERT_EQ(bits_of(loaded), bits_of(reference)) << name(dtype);
       }
+      std::vector<float> repeated(values.size());
+      load_floats(dense.data(), dtype, 0, repeated.data(), count);
+      std::fill(reference.begin(), reference.end(), count > 0 ? reference[0] : 0);
+      ASSERT_EQ(bits_of(repeated), bits_of(reference)) << name(dtype);
     }
   }
 }
