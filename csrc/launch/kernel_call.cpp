@@ -231,7 +231,7 @@ void KernelCall::launch_emitted(int64_t function, c10::function_ref<EmitKernel()
   // By reference: a std::function of the lambda itself would allocate.
   const auto kernel = kernel_cache().find_or_build(key_, std::cref(build_now));
   if (GraphCapture::active() != nullptr) return capture(make(), std::nullopt, followed, kernel);
-  launch(kernel, arrangement, {});
+  if (!launch_arranged(kernel, arrangement, make)) launch(kernel, arrangement, {});
 }
 
 void KernelCall::launch(const Expression& expression, const ExpressionForm& form) {
@@ -270,7 +270,7 @@ bool KernelCall::writes_nothing() const {
 }
 
 void KernelCall::launch(const std::shared_ptr<const Kernel>& kernel, const Arrangement& arrangement,
-                        std::span<const double> numbers) const {
+                        std::span<const double> numbers, const Computation* instead) const {
   c10::SmallVector<std::byte*, 8> addresses;
   for (const Memory& memory : arrangement.memories) addresses.push_back(memory.begin);
   std::optional<LaunchResults> written;
@@ -280,7 +280,7 @@ void KernelCall::launch(const std::shared_ptr<const Kernel>& kernel, const Arran
     written.emplace(tensors);
   }
   neuron_sim::launch(device_.index(), current_stream(device_.index()), kernel,
-                     {addresses.data(), addresses.size()}, numbers);
+                     {addresses.data(), addresses.size()}, numbers, instead);
   for (const Argument& result : results_) WrittenMemory::note(*result.tensor);
 }
 

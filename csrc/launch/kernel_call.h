@@ -12,6 +12,7 @@
 
 #include "csrc/launch/kept_tensor.h"
 #include "device/runtime/kernel_cache.h"
+#include "device/runtime/launch.h"
 #include "ops/blocks/kernel_definition.h"
 #include "ops/graph/graph_kernel.h"
 #include "ops/pointwise/expression.h"
@@ -40,8 +41,9 @@ class KernelCall {
   /// broadcast, merged or permuted. Overlaps are kept.
   KernelCall& operand(const at::Tensor& tensor, at::IntArrayRef sizes, at::IntArrayRef strides);
   /// The last operand's dimensions from the slowest to the fastest, as the kernel loads them best:
-  /// a compiled graph stores a constant operand in this order (ops/graph/constants.h). Without
-  /// effect on other calls.
+  /// a compiled graph stores a constant operand in this order (ops/graph/constants.h), and other
+  /// launches compute with a copy in it (arranged_operands.h). The kernel's results have the same
+  /// bytes for any order.
   KernelCall& constant_order(at::IntArrayRef dimensions);
   /// int32 or int64 indices. The chip has no 64-bit integers: it reads the low words, so the caller
   /// checks all 64 bits first (csrc/aten/blocks/index_bounds.h).
@@ -144,7 +146,10 @@ class KernelCall {
                       const EmitFollowed& followed);
   bool writes_nothing() const;
   void launch(const std::shared_ptr<const Kernel>& kernel, const Arrangement& arrangement,
-              std::span<const double> numbers) const;
+              std::span<const double> numbers, const Computation* instead = nullptr) const;
+  /// Whether it launched the kernel with a copy of an operand (arranged_operands.h).
+  bool launch_arranged(const std::shared_ptr<const Kernel>& kernel, const Arrangement& arrangement,
+                       c10::function_ref<EmitKernel()> make);
   void capture(const EmitKernel& emit, const std::optional<Expression>& expression,
                const EmitFollowed& followed, const std::shared_ptr<const Kernel>& kernel) const;
   void separate_dtypes();
