@@ -1,28 +1,12 @@
 #include "device/builder/accumulation.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "device/base/errors.h"
 
 namespace neuron_sim {
 namespace {
-
-/// The attribute that holds an Accumulate; -1 when the instruction has none.
-int accumulate_attribute(const InstructionType& type) {
-  for (size_t i = 0; i < type.attributes.size(); ++i) {
-    if (type.attributes[i].kind == AttributeKind::kAccumulate) return static_cast<int>(i);
-  }
-  return -1;
-}
-
-/// The operand that such an instruction accumulates into.
-const View& destination(const Draft& draft, int attribute) {
-  for (size_t i = 0; i < draft.type->operands.size(); ++i) {
-    if (draft.type->operands[i].read_if_attribute == attribute) return draft.operands[i];
-  }
-  require(false, "an instruction that accumulates has an operand to accumulate into");
-  return draft.operands[0];
-}
 
 /// Bytes of a view with all loop variables at 0.
 Region region(const View& view) {
@@ -50,12 +34,22 @@ bool same_turn(const Affine& index, const View& dst) {
   return (index.constant() - dst.ring_index().constant()) % dst.ring() == 0;
 }
 
-[[noreturn]] void refuse(const Draft& draft, const View& dst, std::string_view reason) {
-  fail(text("'", draft.type->name, "' with accumulate=None to ", dst.describe(), ": ", reason,
-            "; set accumulate to True or False."));
+}  // namespace
+
+int AccumulationGroups::attribute_of(const InstructionType& type) {
+  for (size_t i = 0; i < type.attributes.size(); ++i) {
+    if (type.attributes[i].kind == AttributeKind::kAccumulate) return static_cast<int>(i);
+  }
+  return -1;
 }
 
-}  // namespace
+size_t AccumulationGroups::destination_of(const InstructionType& type, int attribute) {
+  for (size_t i = 0; i < type.operands.size(); ++i) {
+    if (type.operands[i].read_if_attribute == attribute) return i;
+  }
+  require(false, "an instruction that accumulates has an operand to accumulate into");
+  return 0;
+}
 
 /// Whether the address varies with the same loops in the same steps as the earlier product's, so
 /// that the constant parts decide whether they overlap.
@@ -77,54 +71,80 @@ bool AccumulationGroups::moves_alike(const Written& before, const View& dst,
   return true;
 }
 
-Accumulate AccumulationGroups::mode_of(const Draft& draft, const View& dst,
-                                       const std::vector<uint32_t>& loops) const {
-  const auto found = tiles_.find(dst.tile());
+/// The tile that was allocated last is asked for most.
+std::map<TileId, AccumulationGroups::PsumTile>::const_iterator AccumulationGroups::find(
+    TileId tile) const {
+  const bool is_last = !tiles_.empty() && tiles_.rbegin()->first == tile;
+  return is_last ? std::prev(tiles_.end()) : tiles_.find(tile);
+}
+
+AccumulationGroups::Mode AccumulationGroups::mode_of(const View& dst,
+                                                     const std::vector<uint32_t>& loops) const {
+  const auto found = find(dst.tile());
   require(found != tiles_.end(), "a matrix product writes to a PSUM tile of the builder");
   const Region now = region(dst);
   for (const Written& before : found->second.written) {
     // Writes of an enclosing block are there in every iteration, as are a closed loop's.
     if (!moves_alike(before, dst, loops)) {
-      refuse(draft, dst, "an earlier product moves through the tile in another way");
+      return {.objection = "an earlier product moves through the tile in another way"};
     }
     if (!same_turn(before.ring_index, dst)) continue;  // another tile of the ring
-    if (covers(before.region, now)) return Accumulate::kAdd;
+    if (covers(before.region, now)) return {Accumulate::kAdd, {}};
     if (overlap(before.region, now)) {
-      refuse(draft, dst, "a part of it was written before and a part was not");
+      return {.objection = "a part of it was written before and a part was not"};
     }
   }
   for (size_t level = found->second.depth; level < loops.size(); ++level) {
     if (!follows(dst, level)) {
-      refuse(draft, dst, "the first iteration of a loop would overwrite and the others would add");
+      return {.objection =
+                  "the first iteration of a loop would overwrite and the others would add"};
     }
   }
-  return Accumulate::kOverwrite;
+  return {Accumulate::kOverwrite, {}};
 }
 
 void AccumulationGroups::settle(Draft& draft, const std::vector<uint32_t>& loops) const {
-  const int attribute = accumulate_attribute(*draft.type);
+  const int attribute = attribute_of(*draft.type);
   if (attribute < 0) return;
   Attribute& mode = draft.attributes[static_cast<size_t>(attribute)];
   if (mode.as<Accumulate>() != Accumulate::kAuto) return;
-  const View& dst = destination(draft, attribute);
+  const View& dst = draft.operands[destination_of(*draft.type, attribute)];
   if (dst.memory() != MemoryKind::kPsum) {  // the instruction's own check reports it
     mode = Attribute::of(Accumulate::kOverwrite);
     return;
   }
-  mode = Attribute::of(mode_of(draft, dst, loops));
+  const Mode decided = mode_of(dst, loops);
+  if (!decided.objection.empty()) {
+    fail(text("'", draft.type->name, "' with accumulate=None to ", dst.describe(), ": ",
+              decided.objection, "; set accumulate to True or False."));
+  }
+  mode = Attribute::of(decided.mode);
 }
 
 void AccumulationGroups::note(const Draft& draft, const std::vector<uint32_t>& loops) {
-  const int attribute = accumulate_attribute(*draft.type);
-  if (attribute < 0) return;
-  const View& dst = destination(draft, attribute);
-  std::vector<Written>& written = tiles_[dst.tile()].written;
+  const int attribute = attribute_of(*draft.type);
+  if (attribute >= 0) note(draft.operands[destination_of(*draft.type, attribute)], loops);
+}
+
+bool AccumulationGroups::note(const View& dst, const std::vector<uint32_t>& loops) {
+  const bool is_last = !tiles_.empty() && tiles_.rbegin()->first == dst.tile();
+  std::vector<Written>& written = (is_last ? tiles_.rbegin()->second : tiles_[dst.tile()]).written;
   const Region now = region(dst);
   const bool known = std::any_of(written.begin(), written.end(), [&](const Written& before) {
     return covers(before.region, now) && moves_alike(before, dst, loops) &&
            same_turn(before.ring_index, dst);
   });
   if (!known) written.push_back({now, dst.partition(), dst.offset(), dst.ring_index(), loops});
+  return true;
+}
+
+bool AccumulationGroups::repeats(Accumulate mode, const View& dst,
+                                 const std::vector<uint32_t>& loops) {
+  if (dst.memory() != MemoryKind::kPsum) return false;
+  const Mode decided = mode_of(dst, loops);
+  if (!decided.objection.empty() || decided.mode != mode) return false;
+  if (mode == Accumulate::kOverwrite) note(dst, loops);  // what adds is covered by what was written
+  return true;
 }
 
 }  // namespace neuron_sim

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string_view>
 #include <vector>
 
 #include "device/instruction/instruction_type.h"
@@ -25,6 +26,15 @@ class AccumulationGroups {
   void settle(Draft& draft, const std::vector<uint32_t>& loops) const;
   /// Records that the draft was appended: a later product may continue it.
   void note(const Draft& draft, const std::vector<uint32_t>& loops);
+  /// The same of a product into `dst`; true.
+  bool note(const View& dst, const std::vector<uint32_t>& loops);
+  /// Whether accumulate=None of a product into `dst` means `mode`; if so, records it.
+  bool repeats(Accumulate mode, const View& dst, const std::vector<uint32_t>& loops);
+
+  /// The attribute that holds an Accumulate; -1 when the instruction has none.
+  static int attribute_of(const InstructionType& type);
+  /// The operand that such an instruction accumulates into.
+  static size_t destination_of(const InstructionType& type, int attribute);
 
  private:
   struct Written {
@@ -38,7 +48,13 @@ class AccumulationGroups {
   };
   static bool moves_alike(const Written& before, const View& dst,
                           const std::vector<uint32_t>& loops);
-  Accumulate mode_of(const Draft& draft, const View& dst, const std::vector<uint32_t>& loops) const;
+  /// What accumulate=None means, or why it means nothing.
+  struct Mode {
+    Accumulate mode = Accumulate::kAuto;
+    std::string_view objection;
+  };
+  Mode mode_of(const View& dst, const std::vector<uint32_t>& loops) const;
+  std::map<TileId, PsumTile>::const_iterator find(TileId tile) const;
 
   std::map<TileId, PsumTile> tiles_;
 };

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -103,6 +104,16 @@ class Builder {
     append(instruction.draft());
   }
   void append(Draft draft);
+  /// The views of an instruction, and those of its repetition.
+  struct Substitute {
+    const View* before;
+    const View* now;
+  };
+  /// Appends instruction `number` again, for the source line, core and loop it was emitted in, on
+  /// the same tiles or on others of the same sizes: as append() of the same draft with all of its
+  /// views replaced, whose checks are known to hold. False, and nothing is appended, where append()
+  /// has to decide. `has_mode`: it was emitted without accumulate=None.
+  bool repeat(uint32_t number, std::span<const Substitute> views, bool has_mode);
   /// Instructions emitted so far; the next one gets this number.
   size_t instruction_count() const { return program_->instructions.size(); }
   /// `consumer` waits for `producer`. With automatic placement finish() moves a consumer that comes
@@ -166,11 +177,21 @@ class Builder {
   void run_body(Frame::Kind kind, const std::function<void()>& body);
   Operand store_operand(const Draft& draft, const InstructionType& type, int index);
   void add_terms(const View& view, Operand& operand);
+  bool repeats_sum(const Instruction& earlier, std::span<const Substitute> views, bool has_mode);
   void check_addressing(const View& view) const;
   void check_bounds(const Draft& draft, int index) const;
   int64_t smallest(const Affine& affine) const;
   int64_t largest(const Affine& affine) const;
   uint32_t store_demand(const Demand& demand);
+  /// The innermost open loop; -1 none.
+  int32_t innermost_loop() const {
+    return open_loops_.empty() ? -1 : static_cast<int32_t>(open_loops_.back().loop);
+  }
+  /// Reserves memory for that many more operands, four times as much where there are many: each
+  /// move to larger memory touches all of its pages again, while unused pages cost nothing.
+  void make_room(size_t count);
+  /// Adds an instruction whose operands, attributes and demand are stored to the open block.
+  void push(const Instruction& instruction);
   Block& block();
   std::vector<uint32_t> loop_path() const;
 

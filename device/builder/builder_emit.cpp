@@ -180,14 +180,6 @@ uint32_t store_attributes(Program& program, const Draft& draft) {
   return static_cast<uint32_t>(first);
 }
 
-/// Reserves memory for that many more operands, four times as much where there are many: each move
-/// to larger memory touches all of its pages again, while unused pages cost nothing.
-void make_room(std::vector<Operand>& operands, size_t count) {
-  constexpr size_t kMany = 1024;
-  const size_t needed = operands.size() + count;
-  if (needed > kMany && needed > operands.capacity()) operands.reserve(4 * needed);
-}
-
 }  // namespace
 
 void Builder::append(Draft draft) {
@@ -195,12 +187,11 @@ void Builder::append(Draft draft) {
   draft.core = core_;
   const bool engine_given = draft.engine != EngineKind::kAuto;
   const std::vector<uint32_t> loops = loop_path();
-  const int32_t loop = open_loops_.empty() ? -1 : static_cast<int32_t>(open_loops_.back().loop);
   std::optional<Repeated> repeated;
   try {
     accumulation_.settle(draft, loops);
     if (draft.engine == EngineKind::kAuto) draft.engine = type.choose_engine(draft, architecture_);
-    repeated = repeated_instruction(*program_, draft, source_line_, loop_of_, loop);
+    repeated = repeated_instruction(*program_, draft, source_line_, loop_of_, innermost_loop());
     if (!repeated) {
       type.check(draft, architecture_);
       for (int i = 0; i < draft.operand_count(); ++i) {
@@ -224,22 +215,40 @@ void Builder::append(Draft draft) {
     instruction.first_attribute = store_attributes(*program_, draft);
   }
   if (!repeated || !repeated->has_same_tiles) {
+    const uint32_t before = instruction.first_operand;
     instruction.first_operand = static_cast<uint32_t>(program_->operands.size());
-    make_room(program_->operands, instruction.operand_count);
+    make_room(instruction.operand_count);
     for (int i = 0; i < instruction.operand_count; ++i) {
-      Operand operand = store_operand(draft, type, i);
-      if (operand.present()) add_terms(draft.operand(i), operand);
+      Operand operand;
+      if (repeated) {
+        operand = program_->operands[before + static_cast<uint32_t>(i)];
+        if (operand.present()) operand.tile = draft.operand(i).tile();
+      } else {
+        operand = store_operand(draft, type, i);
+        if (operand.present()) add_terms(draft.operand(i), operand);
+      }
       if (operand.indirect || operand.register_index >= 0) program_->uses_registers = true;
       program_->operands.push_back(operand);
     }
   }
   instruction.engine_given = engine_given;
   if (type.synchronises == Synchronisation::kCollective) program_->has_collectives = true;
-  const auto kind =
-      meets_other_core(type.synchronises) ? Node::Kind::kSynchronisation : Node::Kind::kInstruction;
+  push(instruction);
+}
+
+void Builder::make_room(size_t count) {
+  constexpr size_t kMany = 1024;
+  std::vector<Operand>& operands = program_->operands;
+  const size_t needed = operands.size() + count;
+  if (needed > kMany && needed > operands.capacity()) operands.reserve(4 * needed);
+}
+
+void Builder::push(const Instruction& instruction) {
+  const auto kind = meets_other_core(instruction.type->synchronises) ? Node::Kind::kSynchronisation
+                                                                     : Node::Kind::kInstruction;
   block().push_back({kind, static_cast<uint32_t>(program_->instructions.size())});
   program_->instructions.push_back(instruction);
-  loop_of_.push_back(loop);
+  loop_of_.push_back(innermost_loop());
   if (appended_) appended_();
 }
 

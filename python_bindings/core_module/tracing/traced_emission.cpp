@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include "device/builder/builder.h"
+#include "python_bindings/core_module/tracing/emitted_calls.h"
 #include "python_bindings/core_module/tracing/traced_calls.h"
 
 namespace nb = nanobind;
@@ -47,13 +48,26 @@ bool emit_in_parts(const InstructionObject* instruction, PyObject* dst, PyObject
   return done != nullptr;
 }
 
+/// Emits a call, of plain arguments, that the trace may have emitted before; false when an argument
+/// is of another kind. Throws what the builder refuses.
+bool emit_plainly(TraceObject* trace, Builder& builder, const EmittedCalls::Call& call) {
+  EmittedCalls* known = EmittedCalls::of(trace);
+  if (known == nullptr) return call.instruction->emit_plain(builder, call.arguments, call.count);
+  const EmittedCalls::Key key = known->key_of(builder, call);
+  if (known->repeat(builder, call, key)) return true;
+  if (!call.instruction->emit_plain(builder, call.arguments, call.count)) return false;
+  known->keep(call, key);
+  return true;
+}
+
 /// method(*arguments), of which the first is the builder; false with an error.
-bool call_method_of(const InstructionObject* instruction, PyObject* const* arguments,
-                    Py_ssize_t count) {
+bool call_method_of(TraceObject* trace, const InstructionObject* instruction,
+                    PyObject* const* arguments, Py_ssize_t count) {
   Builder* builder = instruction->emit_plain == nullptr ? nullptr : open_builder(arguments[0]);
   try {
-    if (builder != nullptr &&
-        instruction->emit_plain(*builder, arguments + 1, static_cast<size_t>(count - 1))) {
+    if (builder != nullptr && emit_plainly(trace, *builder,
+                                           {instruction, trace->field[TraceObject::kLine],
+                                            arguments + 1, static_cast<size_t>(count - 1)})) {
       return true;
     }
   } catch (...) {
@@ -118,7 +132,7 @@ bool emit_instruction(TraceObject* trace, const InstructionObject* instruction, 
   if (good && accumulate != nullptr && filled == instruction->accumulate_at + 1) {
     append(Py_NewRef(accumulate));
   }
-  good = good && call_method_of(instruction, arguments, filled);
+  good = good && call_method_of(trace, instruction, arguments, filled);
   for (Py_ssize_t i = 0; i < filled; ++i) Py_DECREF(arguments[i]);
   if (!good && instruction->accumulate_at < 0 &&
       PyErr_ExceptionMatches(connections.not_one_pattern) != 0) {

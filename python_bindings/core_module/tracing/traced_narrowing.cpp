@@ -4,6 +4,7 @@
 
 #include "python_bindings/core_module/tracing/integers.h"
 #include "python_bindings/core_module/tracing/traced_objects.h"
+#include "python_bindings/core_module/tracing/traced_parts.h"
 
 namespace nb = nanobind;
 
@@ -145,12 +146,13 @@ bool inherit_checks(Indexing& indexing) {
   return true;
 }
 
-PyObject* narrow(PyObject* self, PyObject* box) {
+namespace {
+
+PyObject* made_narrow(PyObject* self, PyObject* box) {
   using Field = TensorObject;
   const TensorObject* tensor = as_tensor(self);
   Pattern old, pattern;
   int64_t moved[kMaximumDimensions];
-  if (PyTuple_Check(box) == 0) return wrong_type("box", "a tuple", box);
   if (!read_pattern(as_tensor(self), old) || !cut(old, box, pattern, moved)) return nullptr;
   nb::object checks;
   if (!is_absent(tensor->field[Field::kChecks])) {
@@ -167,6 +169,29 @@ PyObject* narrow(PyObject* self, PyObject* box) {
     return nullptr;
   }
   return made.release().ptr();
+}
+
+/// Whether it is a tensor in HBM, of which loops over masked parts take the same ones again.
+bool is_plain_in_hbm(PyObject* self) {
+  using Field = TensorObject;
+  if (!is_tensor(self)) return false;
+  const TensorObject* tensor = as_tensor(self);
+  return tensor->field[Field::kAxis] == Py_None && !is_absent(tensor->field[Field::kStorage]) &&
+         is_absent(tensor->field[Field::kIndex]) && is_absent(tensor->field[Field::kRegister]) &&
+         is_absent(tensor->field[Field::kDynamic]);
+}
+
+}  // namespace
+
+PyObject* narrow(PyObject* self, PyObject* box) {
+  if (PyTuple_Check(box) == 0) return wrong_type("box", "a tuple", box);
+  PyObject* index = is_plain_in_hbm(self) ? index_of_pairs(box, Py_Ellipsis) : nullptr;
+  if (index == nullptr) return PyErr_Occurred() == nullptr ? made_narrow(self, box) : nullptr;
+  Part known;
+  PyObject* part = known.find(self, index) ? Py_NewRef(known.part) : made_narrow(self, box);
+  if (known.part == nullptr && part != nullptr) known.keep(part);
+  Py_DECREF(index);
+  return part;
 }
 
 bool run_checks(PyObject* tensor) {

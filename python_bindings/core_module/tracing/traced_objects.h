@@ -165,6 +165,8 @@ PyObject* gathered(PyObject* self, PyObject* items);
 // traced_patterns.cpp
 /// Tensor.pattern([[step, size], ...], offset): ap() of a tensor of the dtype of the steps.
 PyObject* pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
+/// The same; the pattern that was made before of the same numbers, which nobody changes.
+PyObject* shared_pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
 /// Elements of a partition of the storage in the dtype of a tensor.
 PyObject* row_of(PyObject* self, void*);
 

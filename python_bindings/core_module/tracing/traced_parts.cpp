@@ -1,9 +1,11 @@
 // Parts of tensors that a kernel names again: unrolled loops slice the same tiles at the same
 // numbers, and the part with its View is the one that was made before.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
+#include "python_bindings/core_module/tracing/hash.h"
 #include "python_bindings/core_module/tracing/integers.h"
 #include "python_bindings/core_module/tracing/traced_objects.h"
 #include "python_bindings/core_module/tracing/traced_parts.h"
@@ -11,18 +13,10 @@
 namespace neuron_sim::tracing {
 namespace {
 
-/// Parts that a trace remembers: each at the place of its hash, the latest of two at one place.
-constexpr size_t kPlaces = 128;
+/// Parts that a trace remembers: the latest kPlaces of each set, to which their hashes lead.
+constexpr size_t kSets = 32, kPlaces = 4;
 /// What a place holds, one after the other: the tensor, the index, the part.
 constexpr Py_ssize_t kEntry = 3;
-
-constexpr uint64_t kFactor = 0x9E3779B97F4A7C15;
-
-void mix(uint64_t& hash, uint64_t value) {
-  hash = (hash ^ value) * kFactor;
-  hash ^= hash >> 32;
-}
-void mix(uint64_t& hash, const void* pointer) { mix(hash, reinterpret_cast<uintptr_t>(pointer)); }
 
 bool mix_item(uint64_t& hash, PyObject* item);
 
@@ -37,6 +31,27 @@ bool mix_expression(uint64_t& hash, const ExpressionObject* expression) {
 
 bool mix_slice(uint64_t& hash, const PySliceObject* slice) {
   return mix_item(hash, slice->start) && mix_item(hash, slice->stop) && mix_item(hash, slice->step);
+}
+
+/// The first item of an index of pairs, which no kernel can name.
+PyObject* mark() {
+  static PyObject* made = PyCapsule_New(&connections, nullptr, nullptr);
+  return made;
+}
+
+bool has_pairs(PyObject* index) {
+  return PyTuple_CheckExact(index) != 0 && PyTuple_GET_SIZE(index) == 3 &&
+         PyTuple_GET_ITEM(index, 0) == mark();
+}
+
+/// Adds the numbers of an index of pairs.
+void mix_bytes(uint64_t& hash, PyObject* numbers) {
+  const char* bytes = PyBytes_AS_STRING(numbers);
+  for (Py_ssize_t i = 0; i + 8 <= PyBytes_GET_SIZE(numbers); i += 8) {
+    uint64_t number = 0;
+    std::memcpy(&number, bytes + i, sizeof number);
+    mix(hash, number);
+  }
 }
 
 /// Adds an index to a hash; false for one that may mean something else another time.
@@ -79,6 +94,11 @@ bool is_same(PyObject* a, PyObject* b) {
     return is_same(one->start, other->start) && is_same(one->stop, other->stop) &&
            is_same(one->step, other->step);
   }
+  if (PyBytes_CheckExact(a) != 0) {
+    return PyBytes_GET_SIZE(a) == PyBytes_GET_SIZE(b) &&
+           std::memcmp(PyBytes_AS_STRING(a), PyBytes_AS_STRING(b),
+                       static_cast<size_t>(PyBytes_GET_SIZE(a))) == 0;
+  }
   if (is_expression(a)) return is_same_expression(as_expression(a), as_expression(b));
   if (Py_TYPE(a) != connections.dynamic_slice) return false;
   const auto* one = reinterpret_cast<DynamicSliceObject*>(a);
@@ -101,7 +121,7 @@ PyObject* places_of(TraceObject* trace) {
   PyObject*& places = trace->field[TraceObject::kParts];
   if (is_absent(places)) {
     Py_XDECREF(places);
-    constexpr Py_ssize_t kSize = static_cast<Py_ssize_t>(kPlaces) * kEntry;
+    constexpr auto kSize = static_cast<Py_ssize_t>(kSets * kPlaces) * kEntry;
     places = PyList_New(kSize);
     for (Py_ssize_t i = 0; places != nullptr && i < kSize; ++i) {
       PyList_SET_ITEM(places, i, Py_NewRef(Py_None));
@@ -110,21 +130,18 @@ PyObject* places_of(TraceObject* trace) {
   return places;
 }
 
-void set_item(PyObject* list, Py_ssize_t at, PyObject* value) {
-  PyObject* old = PyList_GET_ITEM(list, at);
-  PyList_SET_ITEM(list, at, Py_NewRef(value));
-  Py_XDECREF(old);
-}
-
 }  // namespace
 
 bool Part::find(PyObject* of, PyObject* by) {
   tensor = of;
   index = by;
-  uint64_t hash = kFactor;
+  uint64_t hash = kHashFactor;
   mix(hash, of);
   bool is_fixed = is_tensor(of);
-  if (PyTuple_CheckExact(by) == 0) {
+  if (has_pairs(by)) {
+    mix_bytes(hash, PyTuple_GET_ITEM(by, 1));
+    is_fixed = is_fixed && mix_item(hash, PyTuple_GET_ITEM(by, 2));
+  } else if (PyTuple_CheckExact(by) == 0) {
     is_fixed = is_fixed && mix_item(hash, by);
   } else {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(by) && is_fixed; ++i) {
@@ -137,19 +154,64 @@ bool Part::find(PyObject* of, PyObject* by) {
     PyErr_Clear();
     return false;
   }
-  at = static_cast<Py_ssize_t>(hash % kPlaces) * kEntry;
-  if (PyList_GET_ITEM(places, at) != of || !is_same_index(PyList_GET_ITEM(places, at + 1), by)) {
-    return false;
+  first = static_cast<Py_ssize_t>(index_of(hash, kSets) * kPlaces) * kEntry;
+  for (Py_ssize_t at = first; at < first + static_cast<Py_ssize_t>(kPlaces) * kEntry;
+       at += kEntry) {
+    if (PyList_GET_ITEM(places, at) == of && is_same_index(PyList_GET_ITEM(places, at + 1), by)) {
+      part = PyList_GET_ITEM(places, at + 2);
+      return true;
+    }
   }
-  part = PyList_GET_ITEM(places, at + 2);
-  return true;
+  return false;
 }
 
 void Part::keep(PyObject* made) const {
   if (places == nullptr || !is_tensor(made)) return;
-  set_item(places, at, tensor);
-  set_item(places, at + 1, index);
-  set_item(places, at + 2, made);
+  // The newest of a set comes first; the oldest is dropped.
+  PyObject** entries = &PyList_GET_ITEM(places, first);
+  PyObject* dropped[kEntry];
+  PyObject* kept[] = {Py_NewRef(tensor), Py_NewRef(index), Py_NewRef(made)};
+  PyObject** end = entries + static_cast<Py_ssize_t>(kPlaces) * kEntry;
+  std::copy(end - kEntry, end, dropped);
+  std::move_backward(entries, end - kEntry, end);
+  std::copy(kept, kept + kEntry, entries);
+  for (PyObject* each : dropped) Py_DECREF(each);
+}
+
+namespace {
+
+/// The numbers of [(one, other), ...]; null without an error when they are not plain ints in lists
+/// or tuples.
+PyObject* bytes_of(PyObject* pairs) {
+  const auto is_sequence = [](PyObject* each) {
+    return PyList_CheckExact(each) != 0 || PyTuple_CheckExact(each) != 0;
+  };
+  if (!is_sequence(pairs) || PySequence_Fast_GET_SIZE(pairs) > kMaximumDimensions) return nullptr;
+  int64_t numbers[2 * kMaximumDimensions];
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(pairs);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* pair = PySequence_Fast_GET_ITEM(pairs, i);
+    if (!is_sequence(pair) || PySequence_Fast_GET_SIZE(pair) != 2) return nullptr;
+    for (Py_ssize_t j = 0; j < 2; ++j) {
+      PyObject* number = PySequence_Fast_GET_ITEM(pair, j);
+      int overflow = 0;
+      if (PyLong_CheckExact(number) == 0) return nullptr;
+      numbers[2 * i + j] = PyLong_AsLongLongAndOverflow(number, &overflow);
+      if (overflow != 0) return nullptr;
+    }
+  }
+  const Py_ssize_t size = 2 * count * static_cast<Py_ssize_t>(sizeof(int64_t));
+  return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(numbers), size);
+}
+
+}  // namespace
+
+PyObject* index_of_pairs(PyObject* pairs, PyObject* other) {
+  PyObject* numbers = bytes_of(pairs);
+  if (numbers == nullptr) return nullptr;
+  PyObject* index = PyTuple_Pack(3, mark(), numbers, other);
+  Py_DECREF(numbers);
+  return index;
 }
 
 }  // namespace neuron_sim::tracing

@@ -5,6 +5,7 @@
 #include "device/operand/view.h"
 #include "python_bindings/core_module/tracing/integers.h"
 #include "python_bindings/core_module/tracing/traced_objects.h"
+#include "python_bindings/core_module/tracing/traced_parts.h"
 
 namespace nb = nanobind;
 
@@ -122,6 +123,20 @@ PyObject* pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t coun
   pattern.steps[0] = 1;
   if (pattern.rank == 1 && !pattern.append(1, 1)) return nullptr;
   return derived(self, pattern);
+}
+
+PyObject* shared_pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  if (!settle_tensor(self)) return nullptr;
+  const bool is_shared = count == 2 && is_tensor(self);
+  PyObject* index = is_shared ? index_of_pairs(arguments[0], arguments[1]) : nullptr;
+  if (index == nullptr && PyErr_Occurred() != nullptr) return nullptr;
+  if (index == nullptr) return pattern_of(self, arguments, count);
+  Part known;
+  PyObject* part =
+      known.find(self, index) ? Py_NewRef(known.part) : pattern_of(self, arguments, count);
+  if (known.part == nullptr && part != nullptr) known.keep(part);
+  Py_DECREF(index);
+  return part;
 }
 
 }  // namespace neuron_sim::tracing

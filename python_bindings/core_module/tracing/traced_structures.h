@@ -153,6 +153,7 @@ struct TraceObject {
     kAllocation,
     kUnshadowed,
     kParts,
+    kEmitted,
     kFields
   };
   PyObject ob_base;

@@ -233,6 +233,8 @@ void bind_tensor(nanobind::module_& module) {
        "The part of a tensor that a mask leaves; box: (start, size) per dimension."},
       {"pattern", fast(pattern_of), METH_FASTCALL,
        "([[step, size], ...], offset): ap() of a pattern without dynamic parts."},
+      {"shared_pattern", fast(shared_pattern_of), METH_FASTCALL,
+       "The same, perhaps a tensor that was made before: not to be changed."},
       {"indexed", indexed, METH_O,
        "tensor[items] of numbers, slices, nl.ds, `...`, None or index expressions."},
       {"gathered", gathered, METH_O, "tensor[items] of index expressions and numbers alone."},

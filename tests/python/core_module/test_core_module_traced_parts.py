@@ -2,6 +2,9 @@
 
 import neuron_sim.neuronxcc.nki as nki
 import neuron_sim.neuronxcc.nki.language as nl
+import neuron_sim.nki as new_nki
+import neuron_sim.nki.isa as new_nisa
+import neuron_sim.nki.language as new_nl
 import numpy as np
 import pytest
 
@@ -19,6 +22,23 @@ def traced(body):
         x = nl.load(a)
         found.append(body(x))
         nl.store(out, x)
+        return out
+
+    kernel.call(VALUES).trace_anew()
+    return found[-1]
+
+
+def traced_in_the_new_language(body, in_hbm=False):
+    """The same of body(tile), or of the kernel's argument."""
+    found = []
+
+    @new_nki.jit
+    def kernel(a):
+        out = new_nl.ndarray(a.shape, dtype=a.dtype, buffer=new_nl.shared_hbm)
+        x = new_nl.ndarray(a.shape, dtype=a.dtype, buffer=new_nl.sbuf)
+        new_nisa.dma_copy(dst=x, src=a)
+        found.append(body(a if in_hbm else x))
+        new_nisa.dma_copy(dst=out, src=x)
         return out
 
     kernel.call(VALUES).trace_anew()
@@ -99,3 +119,55 @@ def test_a_part_that_is_out_of_range_is_refused_each_time():
 
     first, again = traced(body)
     assert first == again
+
+
+def test_a_pattern_of_the_same_numbers_is_the_one_made_before():
+    def body(x):
+        pattern = [[COLUMNS, 128], [2, 8]]
+        again = x.ap([[COLUMNS, 128], [2, 8]], offset=4) is x.ap(pattern, offset=4)
+        others = [
+            x.ap(pattern, offset=4) is x.ap(pattern, offset=5),
+            x.ap(pattern, offset=4) is x.ap([[COLUMNS, 128], [2, 9]], offset=4),
+            x.ap(pattern, offset=4) is x.ap([[COLUMNS, 128], [1, 8]], offset=4),
+        ]
+        return again, others
+
+    assert traced_in_the_new_language(body) == (True, [False] * 3)
+
+
+def test_a_pattern_at_an_index_tile_leaves_the_plain_one_as_it_is():
+    def body(x):
+        rows = new_nl.ndarray((128, 1), dtype=new_nl.int32, buffer=new_nl.sbuf)
+        pattern = [[COLUMNS, 128], [1, COLUMNS]]
+        before = x.ap(pattern, offset=0)
+        x.ap(pattern, offset=0, vector_offset=rows)
+        after = x.ap(pattern, offset=0)
+        return before.index, after.index
+
+    assert traced_in_the_new_language(body, in_hbm=True) == (None, None)
+
+
+def test_a_pattern_in_numbers_is_no_subscript():
+    def body(x):
+        x.ap([[COLUMNS, 128], [1, 8]], offset=4)
+        numbers = np.array([COLUMNS, 128, 1, 8], np.int64).tobytes()
+        for index in ((numbers, 4), numbers):
+            with pytest.raises((TypeError, ValueError, IndexError)):
+                x[index]
+
+    traced_in_the_new_language(body)
+
+
+def test_a_masked_part_of_another_box_is_another():
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+        i_p, i_f = nl.arange(128)[:, None], nl.arange(COLUMNS)[None, :]
+        for limit in (8, 40, 8, COLUMNS):
+            x = nl.load(a[i_p, i_f], mask=(i_f < limit))
+            nl.store(out[i_p, i_f], x, mask=(i_f < limit) & (i_f >= limit - 8))
+        nl.store(out[:, 8:32], nl.load(a[:, 8:32]))
+        nl.store(out[:, 40:56], nl.load(a[:, 40:56]))
+        return out
+
+    np.testing.assert_array_equal(kernel(VALUES), VALUES)

@@ -56,7 +56,7 @@ def ap(
     """
     is_plain = dtype is None and scalar_offset is None and vector_offset is None
     if is_plain and offset is not None:
-        return tensor.pattern(pattern, offset)
+        return tensor.shared_pattern(pattern, offset)
     kind = tensor.dtype if dtype is None else dtype_of(dtype)
     base = tensor if kind is tensor.dtype else methods.reinterpreted(_whole(tensor), kind)
     result = base.pattern(pattern, _begin(tensor, base, pattern, offset))

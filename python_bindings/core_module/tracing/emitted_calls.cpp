@@ -1,0 +1,130 @@
+#include "python_bindings/core_module/tracing/emitted_calls.h"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+
+#include "python_bindings/core_module/instructions/python_parameter.h"
+
+namespace neuron_sim::tracing {
+namespace {
+
+constexpr const char* kName = "neuron_sim.EmittedCalls";
+
+void destroy(PyObject* capsule) {
+  delete static_cast<EmittedCalls*>(PyCapsule_GetPointer(capsule, kName));
+}
+
+/// Adds what two calls have in common that differ in nothing but tiles.
+void mix_view(uint64_t& hash, const View& view) {
+  mix(hash, static_cast<uint64_t>(view.offset().constant()));
+  mix(hash, static_cast<uint64_t>(view.rank()) << 32 | static_cast<uint64_t>(view.size(0)));
+  mix(hash, static_cast<uint64_t>(view.size(view.rank() - 1)));
+}
+
+}  // namespace
+
+EmittedCalls* EmittedCalls::of(TraceObject* trace) {
+  PyObject*& capsule = trace->field[TraceObject::kEmitted];
+  if (capsule != nullptr) {
+    return static_cast<EmittedCalls*>(PyCapsule_GetPointer(capsule, kName));
+  }
+  std::unique_ptr<EmittedCalls> made(new (std::nothrow) EmittedCalls);
+  if (made == nullptr) return nullptr;
+  capsule = PyCapsule_New(made.get(), kName, destroy);
+  if (capsule == nullptr) return PyErr_Clear(), nullptr;
+  return made.release();
+}
+
+EmittedCalls::~EmittedCalls() {
+  for (Sets* sets : {&on_tiles_, &on_any_tiles_}) {
+    for (const Set& set : *sets) {
+      for (const Emitted& each : set.calls) {
+        for (size_t i = 0; i < each.count; ++i) Py_DECREF(each.arguments[i]);
+      }
+    }
+  }
+}
+
+const EmittedCalls::Emitted* EmittedCalls::Set::find(uint64_t hash) const {
+  for (const Emitted& each : calls) {
+    if (each.hash == hash) return &each;
+  }
+  return nullptr;
+}
+
+void EmittedCalls::Set::keep(uint64_t hash, uint32_t number, const Call& call) {
+  calls[next].set(hash, number, call);
+  next = (next + 1) % kCalls;
+}
+
+void EmittedCalls::Emitted::set(uint64_t of, uint32_t as_number, const Call& call) {
+  const std::array<PyObject*, kMostOperands + 2> old = arguments;
+  const size_t old_count = count;
+  hash = of;
+  instruction = call.instruction;
+  number = as_number;
+  count = call.count;
+  for (size_t i = 0; i < count; ++i) arguments[i] = Py_NewRef(call.arguments[i]);
+  for (size_t i = 0; i < old_count; ++i) Py_DECREF(old[i]);
+}
+
+bool EmittedCalls::Emitted::repeat(Builder& builder, const Call& call, bool on_same_tiles) const {
+  if (instruction != call.instruction || count != call.count) return false;
+  std::array<Builder::Substitute, kMostOperands + 2> views{};
+  size_t found = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const View* now = plain_view(call.arguments[i]);
+    if (now == nullptr) {
+      if (arguments[i] != call.arguments[i]) return false;
+      continue;
+    }
+    const View* before = plain_view(arguments[i]);
+    if (before == nullptr || (on_same_tiles && before->tile() != now->tile())) return false;
+    views[found++] = {before, now};
+  }
+  const long long accumulate = instruction->accumulate_at;
+  const bool has_mode = accumulate < 0 || arguments.at(static_cast<size_t>(accumulate)) != Py_None;
+  return builder.repeat(number, {views.data(), found}, has_mode);
+}
+
+EmittedCalls::Key EmittedCalls::key_of(const Builder& builder, const Call& call) {
+  uint64_t hash = kHashFactor, tiles = 0;
+  mix(hash, call.instruction);
+  mix(hash, call.line);
+  TileId newest = newest_;
+  for (size_t i = 0; i < call.count; ++i) {
+    const View* view = plain_view(call.arguments[i]);
+    if (view == nullptr || !view->present()) {
+      mix(hash, call.arguments[i]);
+      continue;
+    }
+    mix_view(hash, *view);
+    mix(tiles, static_cast<uint64_t>(view->tile()));
+    newest = std::max(newest, view->tile());
+  }
+  mix(tiles, hash);
+  const bool is_on_new_tile = newest > newest_;
+  newest_ = newest;
+  return {tiles, hash, static_cast<uint32_t>(builder.instruction_count()), is_on_new_tile};
+}
+
+bool EmittedCalls::repeat(Builder& builder, const Call& call, const Key& key) {
+  if (!key.is_on_new_tile) {
+    const Emitted* same = set_of(on_tiles_, key.on_tiles).find(key.on_tiles);
+    if (same != nullptr && same->repeat(builder, call, true)) return true;
+  }
+  const Emitted* alike = set_of(on_any_tiles_, key.on_any_tiles).find(key.on_any_tiles);
+  if (alike == nullptr || !alike->repeat(builder, call, false)) return false;
+  if (!key.is_on_new_tile) {
+    set_of(on_tiles_, key.on_tiles).keep(key.on_tiles, key.number, call);
+  }
+  return true;
+}
+
+void EmittedCalls::keep(const Call& call, const Key& key) {
+  set_of(on_tiles_, key.on_tiles).keep(key.on_tiles, key.number, call);
+  set_of(on_any_tiles_, key.on_any_tiles).keep(key.on_any_tiles, key.number, call);
+}
+
+}  // namespace neuron_sim::tracing
