@@ -59,7 +59,7 @@ View Builder::argument(const std::string& label, const std::vector<int64_t>& sha
   tile.bytes = product(shape, 0) == 0 ? 0 : last + element;
   tile.argument = static_cast<int32_t>(program_->arguments.size());
   program_->arguments.push_back({label, dtype, shape, tile.bytes, false, false});
-  program_->tiles.push_back(tile);
+  program_->tiles.push_back(std::move(tile));
   const auto id = static_cast<TileId>(program_->tiles.size() - 1);
   if (strides.empty()) return whole_tensor(id, dtype, shape, label);
   return View(MemoryKind::kHbm, id, dtype, shape, byte_strides, label);
@@ -75,7 +75,7 @@ View Builder::constant(const std::string& label, const std::vector<int64_t>& sha
   require(tile.bytes == static_cast<int64_t>(contents.size()), "constant has its shape's bytes");
   tile.constant = static_cast<int32_t>(program_->constants.size());
   program_->constants.push_back(std::move(contents));
-  program_->tiles.push_back(tile);
+  program_->tiles.push_back(std::move(tile));
   const auto id = static_cast<TileId>(program_->tiles.size() - 1);
   return whole_tensor(id, dtype, shape, label);
 }
@@ -90,7 +90,7 @@ View Builder::scratch(const std::string& label, const std::vector<int64_t>& shap
   tile.bytes = product(shape, 0) * itemsize(dtype);
   tile.scratch = static_cast<int32_t>(program_->scratch.size());
   program_->scratch.push_back(id);
-  program_->tiles.push_back(tile);
+  program_->tiles.push_back(std::move(tile));
   return view;
 }
 
@@ -133,13 +133,15 @@ View Builder::add_tile(MemoryKind memory, const std::string& label,
     tile.address = address + i * pitch;
     tile.bytes = product(shape, 1) * itemsize(dtype);
     tile.core = static_cast<uint8_t>(core_);
-    program_->tiles.push_back(tile);
+    program_->tiles.push_back(std::move(tile));
   }
   if (ring > 1) rings_[first] = {pitch, ring};
   if (memory == MemoryKind::kPsum) accumulation_.allocated(first, open_loops_.size());
   std::vector<int64_t> strides = dense_strides(shape, itemsize(dtype));
   strides[0] = 1;
-  return View(memory, first, dtype, shape, strides, label).in_ring(0, ring);
+  View whole(memory, first, dtype, shape, std::move(strides), label);
+  if (ring > 1) return whole.in_ring(0, ring);
+  return whole;
 }
 
 View Builder::allocate_tile(TileAllocator& allocator, MemoryKind memory, const std::string& label,

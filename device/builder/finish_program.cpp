@@ -60,6 +60,7 @@ struct Usage {
   };
   std::vector<std::vector<Writer>> writers;
   std::vector<bool> read, matmul_operand, other_dtype, barrier;
+  std::vector<bool> rewritten;  ///< some bytes certainly more than once; then `writers` has few
 };
 
 void note_usage(Program& program, const Instruction& instruction, const Operand& operand,
@@ -79,7 +80,8 @@ void note_usage(Program& program, const Instruction& instruction, const Operand&
       usage.matmul_operand[tile] = true;
     }
   }
-  if (!operand.writes() || operand.memory != MemoryKind::kHbm) return;
+  const auto tile = static_cast<size_t>(operand.tile);
+  if (!operand.writes() || operand.memory != MemoryKind::kHbm || usage.rewritten[tile]) return;
   std::vector<Repetition> repetitions{{operand.partition_stride, operand.partitions}};
   for (int i = 0; i < operand.rank; ++i) {
     repetitions.push_back(
@@ -95,9 +97,12 @@ void note_usage(Program& program, const Instruction& instruction, const Operand&
   }
   const int64_t element = itemsize(operand.dtype);
   const bool fixed = !operand.indirect && operand.register_index < 0;
-  usage.writers[static_cast<size_t>(operand.tile)].push_back(
-      {region_of(operand.offset, element, repetitions),
-       fixed && is_injective(element, repetitions)});
+  std::vector<Usage::Writer>& writers = usage.writers[tile];
+  writers.push_back({region_of(operand.offset, element, repetitions),
+                     fixed && is_injective(element, repetitions)});
+  // Of unrolled loops that write the same bytes again and again, no more are kept.
+  usage.rewritten[tile] = !writers.back().injective ||
+                          (writers.size() > 1 && overlap(writers[0].region, writers.back().region));
 }
 
 /// Written so that no byte is written twice, and never read.
@@ -127,29 +132,27 @@ void group_hbm(Program& program, const Usage& usage) {
     require(!(written && tile.constant >= 0), "a constant is never written");
     // A barrier waits for the accesses before it, and those after it wait for the barrier.
     const bool alone = !usage.read[i] && !usage.barrier[i];
-    if (!written || (alone && written_once(usage.writers[i]))) continue;
+    if (!written || (alone && !usage.rewritten[i] && written_once(usage.writers[i]))) continue;
     tile.hazard_group = program.hazard_groups++;
   }
 }
 
 void group_on_chip(Program& program) {
   struct Place {
-    uint8_t core;
-    MemoryKind memory;
-    uint32_t tile;
+    uint16_t memory;  ///< of a core
     int64_t address;
+    size_t tile;
+    auto operator<=>(const Place&) const = default;
   };
   std::vector<Place> order;  // tiles are large: a compiled program may have tens of thousands
   order.reserve(program.tiles.size());
   for (size_t i = 0; i < program.tiles.size(); ++i) {
     const Tile& tile = program.tiles[i];
     if (tile.memory == MemoryKind::kHbm) continue;
-    order.push_back({tile.core, tile.memory, static_cast<uint32_t>(i), tile.address});
+    const auto memory = static_cast<uint16_t>(tile.core << 8 | static_cast<int>(tile.memory));
+    order.push_back({memory, tile.address, i});
   }
-  std::sort(order.begin(), order.end(), [](const Place& a, const Place& b) {
-    return std::tie(a.core, a.memory, a.address, a.tile) <
-           std::tie(b.core, b.memory, b.address, b.tile);
-  });
+  std::sort(order.begin(), order.end());
   int64_t end = 0;
   MemoryKind memory = MemoryKind::kNone;
   uint8_t core = 0;
@@ -202,6 +205,7 @@ void finish_program(Program& program) {
   usage.matmul_operand.resize(program.tiles.size());
   usage.other_dtype.resize(program.tiles.size());
   usage.barrier.resize(program.tiles.size());
+  usage.rewritten.resize(program.tiles.size());
   OperandWalk(program, note_usage, &usage).run();
   program.hazard_groups = 0;
   group_hbm(program, usage);

@@ -52,7 +52,14 @@ bool add_term(Sum& sum, LoopObject* loop, int64_t coefficient) {
 
 ExpressionObject* new_expression() {
   PyTypeObject* type = connections.expression;
-  return as_expression(type->tp_alloc(type, 0));
+  const bool is_plain = type->tp_basicsize == sizeof(ExpressionObject) && !PyType_IS_GC(type);
+  if (!is_plain) return as_expression(type->tp_alloc(type, 0));
+  auto* made = PyObject_New(ExpressionObject, type);  // leaves terms and shape as they are
+  if (made == nullptr) return nullptr;
+  made->constant = 0;
+  made->terms = made->rank = 0;
+  std::fill_n(made->steps, kMaximumDimensions, 0);
+  return made;
 }
 
 PyObject* finished(ExpressionObject* made, bool is_good) {

@@ -129,10 +129,37 @@ PyObject* quotient_of(PyObject* a, PyObject* b) { return divided(a, b, Wanted::k
 PyObject* remainder_of(PyObject* a, PyObject* b) { return divided(a, b, Wanted::kRemainder); }
 PyObject* divmod_of(PyObject* a, PyObject* b) { return divided(a, b, Wanted::kBoth); }
 
+namespace {
+
+/// What has to be at least 0 for `self` to compare so with a number: the larger side minus the
+/// smaller one, minus 1 if they must differ. Null without an error for huge ones.
+PyObject* margin(const ExpressionObject* self, int64_t number, int operation) {
+  constexpr int64_t kHuge = int64_t{1} << 61;
+  const auto is_huge = [](int64_t each) { return each > kHuge || each < -kHuge; };
+  if (is_huge(number) || is_huge(self->constant)) return nullptr;
+  const int64_t least = operation == Py_LT || operation == Py_GT ? 1 : 0;
+  const bool is_less = operation == Py_LT || operation == Py_LE;
+  return is_less ? scaled(self, -1, number - least) : scaled(self, 1, -number - least);
+}
+
+/// The same for any two, of which one is an expression; null with an error.
+PyObject* margin(PyObject* self, PyObject* other, int operation) {
+  const bool is_less = operation == Py_LT || operation == Py_LE;
+  PyObject* difference = is_less ? difference_of(other, self) : difference_of(self, other);
+  if (difference == nullptr || (operation != Py_LT && operation != Py_GT)) return difference;
+  static PyObject* one = PyLong_FromLong(1);
+  PyObject* less = PyNumber_Subtract(difference, one);
+  Py_DECREF(difference);
+  return less;
+}
+
+}  // namespace
+
 PyObject* compare(PyObject* self, PyObject* other, int operation) {
   if (!is_expression(self)) Py_RETURN_NOTIMPLEMENTED;
-  if (!is_expression(other)) {
-    int64_t number = 0;
+  int64_t number = 0;
+  const bool has_number = !is_expression(other);
+  if (has_number) {
     const Number found = number_of(other, number);
     if (found == Number::kError) return nullptr;
     if (found == Number::kNone && PyFloat_Check(other) != 0) return PyNumber_Index(self);
@@ -140,20 +167,11 @@ PyObject* compare(PyObject* self, PyObject* other, int operation) {
   }
   if (operation == Py_EQ) return equal(self, other);
   if (operation == Py_NE) return differ(self, other);
-  // Must be at least 0: the larger side minus the smaller one, minus 1 if they must differ.
-  const bool is_less = operation == Py_LT || operation == Py_LE;
-  PyObject* difference = is_less ? difference_of(other, self) : difference_of(self, other);
-  if (difference != nullptr && (operation == Py_LT || operation == Py_GT)) {
-    static PyObject* one = PyLong_FromLong(1);
-    PyObject* less = PyNumber_Subtract(difference, one);
-    Py_DECREF(difference);
-    difference = less;
-  }
-  if (difference == nullptr || is_expression(difference)) {
-    return difference == nullptr ? nullptr : mask_of(difference);
-  }
-  const bool holds = PyLong_AsLongLong(difference) >= 0;
-  Py_DECREF(difference);
+  PyObject* least = has_number ? margin(as_expression(self), number, operation) : nullptr;
+  if (least == nullptr && PyErr_Occurred() == nullptr) least = margin(self, other, operation);
+  if (least == nullptr || is_expression(least)) return least == nullptr ? nullptr : mask_of(least);
+  const bool holds = PyLong_AsLongLong(least) >= 0;
+  Py_DECREF(least);
   return PyBool_FromLong(holds ? 1 : 0);
 }
 

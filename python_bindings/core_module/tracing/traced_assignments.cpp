@@ -38,7 +38,8 @@ bool fits(const PendingObject* pending, PyObject* target, PyObject* value) {
 
 bool check_product(TraceObject* trace, PyObject* storage, bool accumulates) {
   PyObject* allocation = trace->field[TraceObject::kAllocation];
-  PyObject* banks = PyObject_GetAttrString(allocation, "banks");
+  static PyObject* word = PyUnicode_InternFromString("banks");
+  PyObject* banks = PyObject_GetAttr(allocation, word);
   const bool has_none = banks != nullptr && PyDict_CheckExact(banks) && PyDict_GET_SIZE(banks) == 0;
   Py_XDECREF(banks);
   if (has_none || banks == nullptr) return has_none;

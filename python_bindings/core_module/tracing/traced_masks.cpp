@@ -168,25 +168,32 @@ Holds holds(const ExpressionObject* condition) {
   return low < 0 ? Holds::kSometimes : Holds::kAlways;
 }
 
+/// The error of conditions that depend on loops; nullptr.
+PyObject* refuse_loops(const std::vector<PyObject*>& conditions) {
+  nanobind::list list;
+  for (PyObject* each : conditions) list.append(nanobind::handle(each));
+  return refuse("depends_on_loops", list.ptr()), nullptr;
+}
+
 /// The boxes that conditions leave: None for all, a list, or nullptr with an error.
 PyObject* left_by(Cut& cut, PyObject* conditions) {
   bool depends = false;
-  nanobind::list cutting;
+  std::vector<PyObject*> cutting;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(conditions); ++i) {
     PyObject* each = PyTuple_GET_ITEM(conditions, i);
     if (!is_expression(each)) return wrong_type("condition", "an index expression", each);
     const Holds how = holds(as_expression(each));
     if (how == Holds::kNever) return PyList_New(0);
     if (how == Holds::kAlways) continue;
-    cutting.append(nanobind::handle(each));
+    cutting.push_back(each);
     depends = depends || as_expression(each)->terms > 0;
   }
-  if (cutting.size() == 0) Py_RETURN_NONE;
-  if (depends) return refuse("depends_on_loops", cutting.ptr()), nullptr;
+  if (cutting.empty()) Py_RETURN_NONE;
+  if (depends) return refuse_loops(cutting);
   std::fill_n(cut.box.first, cut.rank, 0);
   std::copy_n(cut.shape, cut.rank, cut.box.last);
-  for (const nanobind::handle each : cutting) {
-    if (!add(cut, as_expression(each.ptr()))) return nullptr;
+  for (PyObject* each : cutting) {
+    if (!add(cut, as_expression(each))) return nullptr;
   }
   if (cut.box.is_empty(cut.rank)) return PyList_New(0);
   if (cut.coupled.empty()) {

@@ -1,5 +1,6 @@
 // Where in the kernel an instruction is: the innermost frame outside of the package.
 
+#include <array>
 #include <cstdint>
 #include <unordered_map>
 
@@ -8,8 +9,8 @@
 namespace neuron_sim::tracing {
 namespace {
 
-/// Whether the code of a frame belongs to this package; -1 with an error.
-int is_internal(PyCodeObject* code) {
+/// Whether the code of a frame belongs to this package, as Python says; -1 with an error.
+int ask_is_internal(PyCodeObject* code) {
   PyObject* known = PyDict_GetItemWithError(connections.internal_files, code->co_filename);
   if (known != nullptr) return known == Py_True ? 1 : 0;
   if (PyErr_Occurred() != nullptr) return -1;
@@ -19,6 +20,23 @@ int is_internal(PyCodeObject* code) {
   const int result = PyObject_IsTrue(answer);
   Py_DECREF(answer);
   return result;
+}
+
+/// The same; remembers the answer for a few names of files, which it owns.
+int is_internal(PyCodeObject* code) {
+  struct Answer {
+    PyObject* file;
+    int answer;
+  };
+  static std::array<Answer, 64> answers{};
+  Answer& place = answers[(reinterpret_cast<uintptr_t>(code->co_filename) >> 4) % answers.size()];
+  if (place.file == code->co_filename) return place.answer;
+  const int answer = ask_is_internal(code);
+  if (answer < 0) return answer;
+  PyObject* old = place.file;
+  place = {Py_NewRef(code->co_filename), answer};
+  Py_XDECREF(old);
+  return answer;
 }
 
 struct Step {

@@ -2,6 +2,10 @@
 
 #include <nanobind/nanobind.h>
 
+#include <array>
+#include <cstdint>
+#include <string>
+
 #include "device/base/errors.h"
 #include "device/builder/builder.h"
 #include "python_bindings/core_module/tracing/traced_calls.h"
@@ -94,18 +98,38 @@ bool read_arguments(PyObject* const* arguments, Py_ssize_t count, PyObject* name
 
 }  // namespace
 
+namespace {
+
+/// The characters of a str, kept for a few of them with a reference; nullptr with an error.
+const std::string* characters_of(PyObject* line) {
+  struct Known {
+    PyObject* line = nullptr;
+    std::string characters;
+  };
+  static auto* known = new std::array<Known, 64>();
+  Known& place = (*known)[(reinterpret_cast<uintptr_t>(line) >> 4) % known->size()];
+  if (place.line == line) return &place.characters;
+  Py_ssize_t size = 0;
+  const char* characters = PyUnicode_AsUTF8AndSize(line, &size);
+  if (characters == nullptr) return nullptr;
+  place.characters.assign(characters, static_cast<size_t>(size));
+  set_field(place.line, line);
+  return &place.characters;
+}
+
+}  // namespace
+
 bool go_to(TraceObject* trace, PyObject* place) {
   if (!has_builder(trace)) return false;
   PyObject* line = PyTuple_GET_ITEM(place, 0);
   if (trace->field[TraceObject::kLine] == line) return true;
   set_field(trace->field[TraceObject::kLine], line);
-  Py_ssize_t size = 0;
-  const char* characters = PyUnicode_AsUTF8AndSize(line, &size);
-  if (characters == nullptr) return false;
+  const std::string* words = characters_of(line);
+  if (words == nullptr) return false;
   PyObject* object = trace->field[TraceObject::kBuilder];
   Builder* builder = nullptr;
   if (!nb::try_cast(nb::handle(object), builder)) return wrong_type("_builder", "open", object);
-  builder->set_source_line(std::string(characters, static_cast<size_t>(size)));
+  builder->set_source_line(*words);
   return true;
 }
 
