@@ -10,13 +10,19 @@ namespace {
 
 /// Bytes of a view with all loop variables at 0.
 Region region(const View& view) {
-  std::vector<Repetition> repetitions;
-  repetitions.reserve(kMaximumRank);
-  for (int i = 1; i < view.rank(); ++i) {
-    repetitions.push_back({view.dimension(i).stride, view.size(i)});
+  Region result;
+  const int64_t bytes = itemsize(view.dtype());
+  if (view.rank() == 2 && view.dimension(1).stride == bytes && view.size(1) > 0) {  // most sums
+    result.low = view.offset().constant();
+    result.run = view.size(1) * bytes;
+  } else {
+    std::vector<Repetition> repetitions;
+    repetitions.reserve(kMaximumRank);
+    for (int i = 1; i < view.rank(); ++i) {
+      repetitions.push_back({view.dimension(i).stride, view.size(i)});
+    }
+    result = region_of(view.offset().constant(), bytes, std::move(repetitions));
   }
-  Region result =
-      region_of(view.offset().constant(), itemsize(view.dtype()), std::move(repetitions));
   result.partition = static_cast<int32_t>(view.partition().constant());
   result.partitions = static_cast<int32_t>(view.partitions());
   return result;

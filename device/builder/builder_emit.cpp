@@ -215,18 +215,11 @@ void Builder::append(Draft draft) {
     instruction.first_attribute = store_attributes(*program_, draft);
   }
   if (!repeated || !repeated->has_same_tiles) {
-    const uint32_t before = instruction.first_operand;
     instruction.first_operand = static_cast<uint32_t>(program_->operands.size());
     make_room(instruction.operand_count);
     for (int i = 0; i < instruction.operand_count; ++i) {
-      Operand operand;
-      if (repeated) {
-        operand = program_->operands[before + static_cast<uint32_t>(i)];
-        if (operand.present()) operand.tile = draft.operand(i).tile();
-      } else {
-        operand = store_operand(draft, type, i);
-        if (operand.present()) add_terms(draft.operand(i), operand);
-      }
+      Operand operand = store_operand(draft, type, i);
+      if (operand.present()) add_terms(draft.operand(i), operand);
       if (operand.indirect || operand.register_index >= 0) program_->uses_registers = true;
       program_->operands.push_back(operand);
     }

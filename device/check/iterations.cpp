@@ -77,6 +77,7 @@ std::vector<IterationOrder::Step> IterationOrder::steps_of(
     Range range;
   };
   std::vector<Entry> entries;
+  entries.reserve(loops.size() + 1);
   for (size_t i = 0; i < marks_.size(); ++i) {
     const IterationMark& mark = marks_[i];
     if (mark.level >= 0 || instruction < mark.first || mark.end <= instruction) continue;
@@ -87,9 +88,10 @@ std::vector<IterationOrder::Step> IterationOrder::steps_of(
     entries.push_back({{index, loop.level, mark_of(loop, instruction)}, ranges_[index]});
   }
   // What contains more is outside.
-  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+  const auto is_outside = [](const Entry& a, const Entry& b) {
     return std::pair(a.range.first, ~a.range.end) < std::pair(b.range.first, ~b.range.end);
-  });
+  };
+  if (entries.size() > 1) std::stable_sort(entries.begin(), entries.end(), is_outside);
   std::vector<Step> steps;
   steps.reserve(entries.size());
   for (const Entry& entry : entries) steps.push_back(entry.step);

@@ -46,11 +46,13 @@ EmittedCalls::~EmittedCalls() {
   }
 }
 
-const EmittedCalls::Emitted* EmittedCalls::Set::find(uint64_t hash) const {
-  for (const Emitted& each : calls) {
-    if (each.hash == hash) return &each;
-  }
-  return nullptr;
+/// Calls that differ in nothing a hash has are products that begin a sum, and those that continue
+/// it.
+bool EmittedCalls::Set::repeat(uint64_t hash, Builder& builder, const Call& call,
+                               bool on_same_tiles) const {
+  return std::any_of(calls.begin(), calls.end(), [&](const Emitted& each) {
+    return each.hash == hash && each.repeat(builder, call, on_same_tiles);
+  });
 }
 
 void EmittedCalls::Set::keep(uint64_t hash, uint32_t number, const Call& call) {
@@ -110,15 +112,12 @@ EmittedCalls::Key EmittedCalls::key_of(const Builder& builder, const Call& call)
 }
 
 bool EmittedCalls::repeat(Builder& builder, const Call& call, const Key& key) {
-  if (!key.is_on_new_tile) {
-    const Emitted* same = set_of(on_tiles_, key.on_tiles).find(key.on_tiles);
-    if (same != nullptr && same->repeat(builder, call, true)) return true;
+  Set& same = set_of(on_tiles_, key.on_tiles);
+  if (!key.is_on_new_tile && same.repeat(key.on_tiles, builder, call, true)) return true;
+  if (!set_of(on_any_tiles_, key.on_any_tiles).repeat(key.on_any_tiles, builder, call, false)) {
+    return false;
   }
-  const Emitted* alike = set_of(on_any_tiles_, key.on_any_tiles).find(key.on_any_tiles);
-  if (alike == nullptr || !alike->repeat(builder, call, false)) return false;
-  if (!key.is_on_new_tile) {
-    set_of(on_tiles_, key.on_tiles).keep(key.on_tiles, key.number, call);
-  }
+  if (!key.is_on_new_tile) same.keep(key.on_tiles, key.number, call);
   return true;
 }
 

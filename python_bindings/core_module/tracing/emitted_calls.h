@@ -62,7 +62,7 @@ class EmittedCalls {
     std::array<Emitted, kCalls> calls{};
     size_t next = 0;
 
-    const Emitted* find(uint64_t hash) const;
+    bool repeat(uint64_t hash, Builder& builder, const Call& call, bool on_same_tiles) const;
     void keep(uint64_t hash, uint32_t number, const Call& call);
   };
   using Sets = std::array<Set, 32>;

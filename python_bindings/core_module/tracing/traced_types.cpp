@@ -31,8 +31,11 @@ int initialise_slice(PyObject* self, PyObject* arguments, PyObject* keywords) {
   auto* slice = reinterpret_cast<DynamicSliceObject*>(self);
   static const char* names[] = {"start", "size", nullptr};
   PyObject *start = nullptr, *size = nullptr;
-  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "OO", const_cast<char**>(names), &start,
-                                  &size) == 0) {
+  if (keywords == nullptr && PyTuple_GET_SIZE(arguments) == 2) {  // nearly always
+    start = PyTuple_GET_ITEM(arguments, 0);
+    size = PyTuple_GET_ITEM(arguments, 1);
+  } else if (PyArg_ParseTupleAndKeywords(arguments, keywords, "OO", const_cast<char**>(names),
+                                         &start, &size) == 0) {
     return -1;
   }
   PyObject* index = PyNumber_Index(size);

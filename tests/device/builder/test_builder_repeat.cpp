@@ -88,6 +88,14 @@ TEST_F(BuilderRepeat, AppendsNothingOfAnotherForm) {
   EXPECT_TRUE(repeat(a, b));
 }
 
+TEST_F(BuilderRepeat, OfATileAtAnotherAddressIsLeftToAppend) {
+  const View placed = builder.place(MemoryKind::kSbuf, "placed", {128, 64}, kFloat, 4096);
+  EXPECT_FALSE(repeat(placed, y));
+  builder.emit(TensorCopy{placed, y});
+  EXPECT_EQ(program().operands[2].offset, 4096);
+  EXPECT_EQ(program().operands[2].region.low, 4096);
+}
+
 TEST_F(BuilderRepeat, BelongsToTheLineTheLoopAndTheCore) {
   builder.set_source_line("k.py:2");
   EXPECT_FALSE(repeat(x, y));
