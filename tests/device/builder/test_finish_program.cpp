@@ -46,6 +46,26 @@ TEST(FinishProgram, GroupsTilesThatShareBytesAndTensorsThatNeedOrder) {
   EXPECT_TRUE(program->arguments[3].read && program->arguments[3].written);
 }
 
+TEST(FinishProgram, OrdersStoresOfWhichAnyTwoWriteAByte) {
+  struct {
+    std::vector<int64_t> columns;  ///< where stores of 8 columns begin
+    bool are_ordered;
+  } const cases[] = {{{0, 8, 16, 24}, false}, {{24, 0, 16, 8}, false}, {{0, 8, 0, 8}, true},
+                     {{0, 7, 24, 16}, true},  {{0, 8, 24, 17}, true},  {{24, 0, 8, 15}, true}};
+  for (const auto& [columns, are_ordered] : cases) {
+    Builder builder("stores", trn2());
+    const View out = builder.argument("out", {128, 64}, Dtype::kFloat32);
+    const View tile = builder.sbuf("tile", {128, 8}, Dtype::kFloat32);
+    for (const int64_t first : columns) {
+      builder.emit(DmaCopy{.dst = out.slice(1, first, 8), .src = tile});
+    }
+    const auto program = builder.finish();
+    const int32_t group = program->tiles[static_cast<size_t>(out.tile())].hazard_group;
+    EXPECT_EQ(group >= 0, are_ordered) << testing::PrintToString(columns);
+    EXPECT_TRUE(program->arguments[0].written);
+  }
+}
+
 TEST(FinishProgram, WidensMatmulOperandsOfOneDtypeOnly) {
   Builder builder("widened", trn2());
   const Dtype f = Dtype::kBfloat16;
