@@ -115,7 +115,7 @@ class StoreSearch {
   /// Whether an instruction is a store that the writers of its bytes make needless.
   bool is_stored(uint32_t id, const Instruction& instruction) {
     const auto operands = program_.operands_of(instruction);
-    if (instruction.type != &kDmaCopy || operands[DmaCopy::kIndex].present() ||
+    if (instruction.type != &kDmaCopy || has_operand(operands, DmaCopy::kIndex) ||
         program_.attributes_of(instruction)[DmaCopy::kAdd].flag()) {
       return false;
     }
