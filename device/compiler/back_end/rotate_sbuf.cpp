@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <deque>
 #include <optional>
 
 #include "device/compiler/back_end/allocate.h"
@@ -21,6 +20,12 @@ struct Reserved {
   }
 };
 
+/// Units up to the next run that one tile had.
+struct Run {
+  int64_t begin;
+  int64_t last;  ///< position of that tile; -1: none had them
+};
+
 /// Places for the tiles of a program, in units of SBUF.
 class Rotation {
  public:
@@ -40,13 +45,12 @@ class Rotation {
   std::optional<std::vector<int64_t>> places(int64_t large) {
     addresses_.assign(line_.tiles.size(), -1);
     if (!reserve(large)) return std::nullopt;
-    last_.assign(static_cast<size_t>(units_), -1);
+    runs_ = {{0, -1}};
     for (const size_t tile : order_) {
       poll_interruption();
       if (addresses_[tile] < 0) addresses_[tile] = oldest(tile);
       if (addresses_[tile] < 0) return std::nullopt;
-      const auto begin = last_.begin() + addresses_[tile];
-      std::fill(begin, begin + units(tile), static_cast<int64_t>(lives_[tile].last));
+      occupy(addresses_[tile], addresses_[tile] + units(tile), lives_[tile].last);
     }
     for (int64_t& address : addresses_) {
       if (address >= 0) address *= kUnit;
@@ -97,35 +101,50 @@ class Rotation {
   }
 
   /// The space that was freed first, clear of places reserved in the tile's live range; -1 when
-  /// there is none.
+  /// there is none. Of equals the lowest: it begins where a run or a reserved place ends.
   int64_t oldest(size_t tile) const {
-    std::vector<bool> blocked(static_cast<size_t>(units_));
+    std::vector<std::pair<int64_t, int64_t>> reserved;
     for (const Reserved& place : reserved_) {
-      if (!place.meets(lives_[tile])) continue;
-      std::fill(blocked.begin() + place.begin, blocked.begin() + place.end, true);
+      if (place.meets(lives_[tile])) reserved.emplace_back(place.begin, place.end);
     }
-    const int64_t wanted = units(tile), first = lives_[tile].first;
-    int64_t best = -1, best_last = first;
-    std::deque<int64_t> window;  // units with falling last positions
-    int64_t free_from = 0;
-    for (int64_t unit = 0; unit < units_; ++unit) {
-      const auto index = static_cast<size_t>(unit);
-      if (blocked[index] || last_[index] >= first) {
-        free_from = unit + 1;
-        window.clear();
-        continue;
+    std::pair<int64_t, int64_t> best{lives_[tile].first, -1};  // last position, first unit
+    const auto consider = [&](size_t run, int64_t begin) {
+      const int64_t end = begin + units(tile);
+      const bool clear = std::none_of(reserved.begin(), reserved.end(), [&](const auto& taken) {
+        return taken.first < end && begin < taken.second;
+      });
+      if (!clear || end > units_) return;
+      int64_t last = -1;
+      for (; run < runs_.size() && runs_[run].begin < end && last <= best.first; ++run) {
+        last = std::max(last, runs_[run].last);
       }
-      while (!window.empty() && last_[static_cast<size_t>(window.back())] <= last_[index]) {
-        window.pop_back();
-      }
-      window.push_back(unit);
-      const int64_t begin = unit - wanted + 1;
-      if (begin < free_from) continue;
-      while (window.front() < begin) window.pop_front();
-      const int64_t left = last_[static_cast<size_t>(window.front())];
-      if (left < best_last) best_last = left, best = begin;
+      if (last < best.first || (last == best.first && begin < best.second)) best = {last, begin};
+    };
+    for (size_t run = 0; run < runs_.size(); ++run) consider(run, runs_[run].begin);
+    for (const auto& [begin, end] : reserved) {
+      if (end < units_) consider(run_at(end), end);
     }
-    return best;
+    return best.second;
+  }
+
+  /// The run that has a unit.
+  size_t run_at(int64_t unit) const {
+    const auto after = std::partition_point(runs_.begin(), runs_.end(),
+                                            [&](const Run& run) { return run.begin <= unit; });
+    return static_cast<size_t>(after - runs_.begin()) - 1;
+  }
+
+  /// Notes that a tile has those units until its last position.
+  void occupy(int64_t begin, int64_t end, int64_t last) {
+    const size_t before = run_at(begin), after = run_at(end - 1);
+    std::vector<Run> now;
+    if (runs_[before].begin < begin) now.push_back(runs_[before]);
+    now.push_back({begin, last});
+    const int64_t next = after + 1 < runs_.size() ? runs_[after + 1].begin : units_;
+    if (end < next) now.push_back({end, runs_[after].last});
+    const auto from = runs_.begin() + static_cast<std::ptrdiff_t>(before);
+    const auto to = runs_.begin() + static_cast<std::ptrdiff_t>(after) + 1;
+    runs_.insert(runs_.erase(from, to), now.begin(), now.end());
   }
 
   const StraightLine& line_;
@@ -133,7 +152,7 @@ class Rotation {
   const int64_t units_;
   std::vector<size_t> order_;  ///< tiles by their first positions
   std::vector<Reserved> reserved_;
-  std::vector<int64_t> last_;  ///< per unit: last position of the tile that had it
+  std::vector<Run> runs_;  ///< all units, in order
   std::vector<int64_t> addresses_;
 };
 
