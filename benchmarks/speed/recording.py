@@ -28,7 +28,7 @@ BROWSER_OPTIONS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable
 
 def timing_only(sizes: Sizes) -> list[Figure]:
     """Instances per second of the convolution, walked in full by benchmarks/timeline_rate.cpp."""
-    command = [str(TIMELINE_RATE), str(sizes.image), str(sizes.repetitions)]
+    command = [str(TIMELINE_RATE), str(sizes.image), str(sizes.walks)]
     try:
         printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
     except FileNotFoundError:
