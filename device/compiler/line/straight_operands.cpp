@@ -85,10 +85,9 @@ void move_to_tile(const StraightLine& line, Operand& operand, TileId tile) {
 
 void move_tiles(StraightLine& line, const std::vector<int64_t>& addresses) {
   require(addresses.size() == line.tiles.size(), "one address per tile");
-  const bool stay = std::equal(addresses.begin(), addresses.end(), line.tiles.begin(),
-                               [](int64_t address, const Tile& tile) {
-                                 return address < 0 || address == tile.address;
-                               });
+  const bool stay = std::equal(
+      addresses.begin(), addresses.end(), line.tiles.begin(),
+      [](int64_t address, const Tile& tile) { return address < 0 || address == tile.address; });
   if (stay) return;
   for (Operand& operand : line.operands) {
     if (!operand.present()) continue;
