@@ -84,17 +84,14 @@ bool has_several_sizes(const StraightLine& line) {
   });
 }
 
-/// What the compiler may do with space in SBUF once all of it was used; nothing stands for
-/// rotate_sbuf(), the order in which it was freed whatever the sizes. Public logs of the compiler
-/// (issues 803, 947, 948, 892 and 1265 of aws-neuron-sdk) name a pass that rotates addresses after
-/// the allocator; what either does is not public.
-constexpr std::optional<SbufReuse> kReuses[] = {SbufReuse::kSameSize, SbufReuse::kLargerSpace,
-                                                std::nullopt};
-
-/// The shortest of the back end's results for all ways to reuse SBUF, measured by the compiler's
-/// own costs. That the compiler weighs its allocations is assumed; which one it takes is not known,
-/// and each is far off for one public kernel at least.
+/// The shorter of the back end's results for both ways to reuse SBUF, measured by the compiler's
+/// own costs; the space freed first, whatever its size, where neither has room. That the compiler
+/// weighs its allocations is assumed; which one it takes is not known, and each is far off for one
+/// of two public attention kernels. Weighing the third beside them is nearer to Mamba's scans, and
+/// farther from whole models.
 std::optional<StraightLine> shortest_back_end(StraightLine line, PassState& state) {
+  constexpr std::optional<SbufReuse> kReuses[] = {SbufReuse::kSameSize, SbufReuse::kLargerSpace,
+                                                  std::nullopt};
   // Queues are assigned once: without a second way to reuse SBUF only the places may go back.
   const bool several_sizes = has_several_sizes(line);
   Arrangement start{{}, addresses_of(line)};
@@ -103,12 +100,11 @@ std::optional<StraightLine> shortest_back_end(StraightLine line, PassState& stat
   std::optional<Arrangement> best;
   Picoseconds shortest{};
   for (const std::optional<SbufReuse> reuse : kReuses) {
-    const bool last = !reuse;
     if (!several_sizes && (reuse == SbufReuse::kLargerSpace || best)) continue;
-    if (last && !best && state.settings["place_large_first"] == 0) return std::nullopt;
+    if (!reuse && (best || state.settings["place_large_first"] == 0)) break;
     // Of a long line few copies are kept.
     if (several_sizes) {
-      arrange(line, last ? std::exchange(start, {}) : start);
+      arrange(line, reuse ? start : std::exchange(start, {}));
     } else {
       move_tiles(line, start.addresses);
     }
@@ -119,7 +115,6 @@ std::optional<StraightLine> shortest_back_end(StraightLine line, PassState& stat
     const std::optional<Picoseconds> length = order(line, state);
     if (!length || (best && *length >= shortest)) continue;
     shortest = *length;
-    if (last) return line;
     best = Arrangement{std::move(line.instructions), addresses_of(line)};
   }
   if (!best) return std::nullopt;

@@ -6,8 +6,6 @@
 #include "device/compiler/back_end/allocate.h"
 #include "device/compiler/middle_end/rename_buffers.h"
 #include "device/compiler/passes.h"
-#include "device/isa/dma/dma_copy.h"
-#include "device/isa/elementwise/tensor_tensor.h"
 #include "device/isa/movement/memset.h"
 #include "device/isa/movement/tensor_copy.h"
 #include "tests/device/compiler/compare_runs.h"
@@ -116,48 +114,6 @@ TEST(RotateSbuf, TheCompilerKeepsItsPassesWithIt) {
   settings.set("place_large_first", 1);
   const Compiled compiled = compile(program, settings);
   EXPECT_TRUE(compiled.skipped_passes.empty());
-  EXPECT_EQ(bytes_after(program), bytes_after(compiled.program));
-}
-
-/// Sums of so many products of a loaded tile that each row of them fills SBUF: all tiles but the
-/// loaded ones are half as large.
-std::shared_ptr<const Program> rows_that_fill_sbuf(int64_t rows) {
-  const int64_t columns = 512;
-  Builder builder("rows", trn2());
-  const View in = builder.argument("in", {rows, 1, 2 * columns}, kFloat);
-  const View out = builder.argument("out", {rows, 1, columns}, kFloat);
-  builder.loop(rows, [&](const Affine& row) {
-    const View loaded = builder.sbuf("loaded", {1, 2 * columns}, kFloat);
-    const View sum = builder.sbuf("sum", {1, columns}, kFloat);
-    builder.emit(DmaCopy{.dst = loaded, .src = in.select(0, row)});
-    builder.emit(Memset{sum, 0, EngineKind::kVector});
-    const View left = loaded.slice(1, 0, columns), right = loaded.slice(1, columns, columns);
-    builder.loop(capacity() / (columns * 4), [&](const Affine&) {
-      const View product = builder.sbuf("product", {1, columns}, kFloat);
-      builder.emit(
-          TensorTensor{.dst = product, .data1 = left, .data2 = right, .op = AluOp::kMultiply});
-      builder.emit(TensorTensor{.dst = sum, .data1 = sum, .data2 = product, .op = AluOp::kAdd});
-    });
-    builder.emit(DmaCopy{.dst = out.select(0, row), .src = sum});
-  });
-  return builder.finish();
-}
-
-size_t places_of(const StraightLine& line, std::string_view label) {
-  std::set<int64_t> places;
-  for (const Tile& tile : line.tiles) {
-    if (tile.label == label) places.insert(tile.address);
-  }
-  return places.size();
-}
-
-TEST(RotateSbuf, TheCompilerTakesItWhereLoadsOfARareSizeWouldWaitForTheirOwnSpace) {
-  const auto program = rows_that_fill_sbuf(6);
-  StraightLine same_size = renamed(*program);
-  ASSERT_TRUE(run_pass(same_size, "allocate_sbuf"));
-  const Compiled compiled = compile(program, {{"rename_buffers", 1}, {"schedule", 1}});
-  EXPECT_LT(places_of(same_size, "loaded"), 6);
-  EXPECT_EQ(places_of(*unroll(*compiled.program).line, "loaded"), 6);
   EXPECT_EQ(bytes_after(program), bytes_after(compiled.program));
 }
 
