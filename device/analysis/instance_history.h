@@ -34,7 +34,7 @@ class InstanceHistory {
  private:
   struct Access {
     Region region;
-    uint32_t id = 0;                    ///< mostly the only one: no memory of its own
+    uint32_t id = 0;                    ///< usually the only one, stored without an allocation
     std::vector<uint32_t> others = {};  ///< instances that the entry stands for, too
   };
   struct Segment {

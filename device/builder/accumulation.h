@@ -26,14 +26,14 @@ class AccumulationGroups {
   void settle(Draft& draft, const std::vector<uint32_t>& loops) const;
   /// Records that the draft was appended: a later product may continue it.
   void note(const Draft& draft, const std::vector<uint32_t>& loops);
-  /// The same of a product into `dst`; true.
+  /// Records a product into `dst`; always true.
   bool note(const View& dst, const std::vector<uint32_t>& loops);
   /// Whether accumulate=None of a product into `dst` means `mode`; if so, records it.
   bool repeats(Accumulate mode, const View& dst, const std::vector<uint32_t>& loops);
 
-  /// The attribute that holds an Accumulate; -1 when the instruction has none.
+  /// Index of the attribute of kind kAccumulate; -1 when the instruction has none.
   static int attribute_of(const InstructionType& type);
-  /// The operand that such an instruction accumulates into.
+  /// Index of the operand that such an instruction accumulates into.
   static size_t destination_of(const InstructionType& type, int attribute);
 
  private:

@@ -51,7 +51,7 @@ bool share_tiles_alike(std::span<const Substitute> views) {
   return true;
 }
 
-/// The view that takes the place of those on a tile; null when there is none.
+/// The new view of operands on a tile; null when no view was on it.
 const View* substitute_of(std::span<const Substitute> views, TileId tile) {
   const auto found = std::find_if(views.begin(), views.end(), [tile](const Substitute& each) {
     return each.before->tile() == tile;

@@ -101,7 +101,8 @@ class Rotation {
   }
 
   /// The space that was freed first, clear of places reserved in the tile's live range; -1 when
-  /// there is none. Of equals the lowest: it begins where a run or a reserved place ends.
+  /// there is none; the lowest of several. Only starts of runs and ends of reserved places are
+  /// candidates: a later start within a run spans the same runs or more.
   int64_t oldest(size_t tile) const {
     std::vector<std::pair<int64_t, int64_t>> reserved;
     for (const Reserved& place : reserved_) {

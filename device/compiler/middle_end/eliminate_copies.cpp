@@ -156,8 +156,8 @@ class Elimination {
     return copy < reader && in_loops_of(copy, reader);
   }
 
-  /// The origin of the contiguous bytes that an operand reads, if one copy fills them: those of the
-  /// source are contiguous too, and the operand keeps its dimensions.
+  /// The origin of a contiguous read that one copy fills: the source is contiguous too, so the
+  /// operand keeps its dimensions.
   std::optional<CopyOrigins::Origin> origin_of_row(const TileUse& use,
                                                    const CopyOrigins& origins) const {
     const Operand& operand = operand_at(line_, use);
