@@ -20,6 +20,7 @@ struct PassState {
   std::vector<TileId> undefined = {};  ///< tiles that the kernel reads before it writes them
   /// How space in SBUF is reused; empty: large tiles get their places first (rotate_sbuf).
   std::optional<SbufReuse> reuse = SbufReuse::kSameSize;
+  bool loads_in_time = false;  ///< loads have their places as long before their use as they take
   Picoseconds length{};    ///< of the order that schedule found, in the compiler's simulated time
   bool overflows = false;  ///< the kernel's own places lie beyond the end of SBUF or PSUM
   int64_t room = kWholeRoom;  ///< share of SBUF and PSUM that tiles may fill when some are spilled
@@ -54,7 +55,7 @@ struct Pass {
   /// 0: it never gives way.
   int gives_way = 0;
   const char* on = nullptr;  ///< the switch shared with another pass; else the one of its name
-  int keeps_less = 0;        ///< its turn among them to keep in half of the room; 0: it never does
+  int keeps_less = 0;        ///< its turn among them to keep in less room; 0: it never does
   /// It changes no line without an instance of that type, and is skipped there.
   const InstructionType* only_with = nullptr;
 

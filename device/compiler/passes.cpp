@@ -1,12 +1,12 @@
 #include "device/compiler/passes.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <utility>
 
 #include "device/analysis/definedness.h"
 #include "device/base/errors.h"
+#include "device/compiler/attempts.h"
 #include "device/compiler/dump.h"
 #include "device/compiler/line/straight_line.h"
 #include "device/compiler/pass.h"
@@ -122,33 +122,6 @@ std::optional<StraightLine> shortest_back_end(StraightLine line, PassState& stat
   return line;
 }
 
-/// How a core is compiled when what was tried before does not fit.
-struct Attempt {
-  PassSettings settings;
-  int64_t room_to_keep = kWholeRoom;
-};
-
-/// The passes that keep tiles longer keep less or give way, one after the other, when the chip
-/// cannot hold what they keep. That the compiler does the same, and in which order, is assumed.
-std::vector<Attempt> attempts(const PassSettings& settings) {
-  std::map<int, const Pass*> turns;
-  for (const Pass& pass : pipeline()) {
-    if (settings[pass.switched_by()] == 0) continue;
-    if (pass.keeps_less > 0) turns.emplace(pass.keeps_less, &pass);
-    if (pass.gives_way > 0) turns.emplace(pass.gives_way, &pass);
-  }
-  std::vector<Attempt> result{{settings}};
-  for (const auto& [turn, pass] : turns) {
-    result.push_back(result.back());
-    if (turn == pass->keeps_less) {
-      result.back().room_to_keep = kWholeRoom / 2;
-    } else {
-      result.back().settings.set(pass->switched_by(), 0);
-    }
-  }
-  return result;
-}
-
 /// Switches that `wanted` has on and `used` has off.
 std::vector<std::string> left_out(const PassSettings& wanted, const PassSettings& used) {
   std::vector<std::string> names;
@@ -177,19 +150,6 @@ std::vector<TileId> undefined_tiles(const Program& program) {
   const std::string sentence = program.overflow.substr(0, end),
                     tiles = program.overflow.substr(end);
   fail(text(sentence, " None is spilled to HBM: ", why, ".", tiles), ErrorKind::kOutOfMemory);
-}
-
-/// The settings with which a program that does not fit is compiled, one after the other until it
-/// does: the given ones, because the compiler allocates, and spills, after all its transformations;
-/// those without the passes that give way; those without a middle end, which may have made the
-/// tiles of one instruction larger than the chip.
-std::vector<PassSettings> attempts_with_spills(PassSettings settings) {
-  settings.set("rename_buffers", 1);
-  std::vector<PassSettings> result{settings, attempts(settings).back().settings, settings};
-  for (const PassSetting& each : pass_settings()) {
-    if (pass_named(each.pass).stage == Stage::kMiddleEnd) result.back().set(each.name, 0);
-  }
-  return result;
 }
 
 /// The line with spills. Fragments of free space may be of no use: then less is
@@ -221,7 +181,11 @@ CompiledCore compile_overflowing(const Program& program, size_t core, const Pass
     StraightLine line = unrolled;
     run_stage(Stage::kVersions, line, state);
     run_stage(Stage::kMiddleEnd, line, state);
-    std::optional<StraightLine> compiled = shortest_back_end(StraightLine(line), state);
+    std::optional<StraightLine> compiled;
+    for (const bool in_time : {true, false}) {
+      state.loads_in_time = in_time;
+      if (!compiled) compiled = shortest_back_end(StraightLine(line), state);
+    }
     if (!compiled) compiled = spilled_back_end(line, state);
     if (compiled) return {std::move(*compiled), attempt};
   }
@@ -238,6 +202,7 @@ CompiledCore compile_fitting(const Program& program, size_t core, const PassSett
   for (const Attempt& attempt : renames ? attempts(settings) : std::vector<Attempt>{}) {
     state.settings = attempt.settings;
     state.room_to_keep = attempt.room_to_keep;
+    state.loads_in_time = attempt.loads_in_time;
     run_stage(Stage::kMiddleEnd, line, state);
     if (auto compiled = shortest_back_end(std::move(line), state)) {
       return {std::move(*compiled), attempt.settings};

@@ -59,13 +59,13 @@ bool run_rename_buffers(StraightLine& line, PassState& state) {
 
 bool run_reuse_loads(StraightLine& line, PassState& state) {
   const int64_t room = line.architecture->limits.sbuf_usable.count - kDescriptorBytes;
-  reuse_loads(line, room * state.room_to_keep / kWholeRoom);
+  reuse_loads(line, room * state.room_to_keep / kWholeRoom, state.loads_in_time);
   return true;
 }
 
 bool run_allocate_sbuf(StraightLine& line, PassState& state) {
   if (!state.reuse) return rotate_sbuf(line);
-  return allocate_sbuf(line, state.settings["buffers_per_tile"], *state.reuse);
+  return allocate_sbuf(line, state.settings["buffers_per_tile"], *state.reuse, state.loads_in_time);
 }
 
 bool run_spill_psum(StraightLine& line, PassState& state) {

@@ -3,8 +3,10 @@
 //
 // Known (addresses of the four public attention traces, neuronx-cc 2.23): every tile instance in
 // SBUF has its own address; every tile in PSUM occupies a whole bank, and the bank that was
-// allocated longest ago is taken next. What the compiler does when SBUF is full is not known: it is
-// assumed that the space freed first is reused first.
+// allocated longest ago is taken next. In a full SBUF the space freed first is reused first, as in
+// the compiled programs of a convolution on trn1 (sahiljain01/asst4-trainium at bc167552,
+// part2/file_pool_1_float32.neff: loads take 28 places in turn). Which sizes share space is not
+// known.
 
 #include <array>
 #include <limits>
@@ -20,9 +22,11 @@ std::vector<Lifetime> lifetimes(const StraightLine& line);
 /// Assigns addresses to all SBUF tiles that are not `placed`, in the order of their first
 /// instances. Space is reused when SBUF is full, and, with `buffers_per_tile` > 0, when that many
 /// versions of one of the kernel's tiles have a place; both in the order in which it was freed.
+/// `loads_in_time`: tiles that loads of the program's inputs fill have their places from where
+/// those are issued (input_loads.h) rather than from the loads' places in the program order.
 /// Returns false, and changes nothing, when they do not fit.
 bool allocate_sbuf(StraightLine& line, int64_t buffers_per_tile,
-                   SbufReuse reuse = SbufReuse::kSameSize);
+                   SbufReuse reuse = SbufReuse::kSameSize, bool loads_in_time = false);
 
 /// The same for programs with tiles that take up much of SBUF, for which allocate_sbuf may find no
 /// contiguous space: large tiles are placed first, then the others, in the order of their first

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "device/compiler/back_end/allocate.h"
+#include "device/compiler/line/input_loads.h"
 
 namespace neuron_sim {
 namespace {
@@ -37,6 +38,16 @@ class Window {
   int64_t size_;
 };
 
+/// Lets tiles that loads of inputs fill live from where the loads are issued.
+void start_loads_in_time(const StraightLine& line, std::vector<Lifetime>& lives) {
+  const IssuePositions issue(line);
+  for (const uint32_t load : input_loads(line)) {
+    const TileId tile = line.operands_of(line.instructions[load])[0].tile;
+    uint32_t& first = lives[static_cast<size_t>(tile)].first;
+    first = std::min(first, issue.of(load));
+  }
+}
+
 }  // namespace
 
 std::vector<Lifetime> lifetimes(const StraightLine& line) {
@@ -52,8 +63,10 @@ std::vector<Lifetime> lifetimes(const StraightLine& line) {
   return result;
 }
 
-bool allocate_sbuf(StraightLine& line, int64_t buffers_per_tile, SbufReuse reuse) {
-  const std::vector<Lifetime> lives = lifetimes(line);
+bool allocate_sbuf(StraightLine& line, int64_t buffers_per_tile, SbufReuse reuse,
+                   bool loads_in_time) {
+  std::vector<Lifetime> lives = lifetimes(line);
+  if (loads_in_time) start_loads_in_time(line, lives);
   std::vector<TileId> order;
   for (size_t i = 0; i < line.tiles.size(); ++i) {
     const Tile& tile = line.tiles[i];

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/base/interruption.h"
+#include "device/compiler/line/input_loads.h"
 #include "device/compiler/line/live_bytes.h"
 
 namespace neuron_sim {
@@ -19,24 +20,37 @@ class KeptTiles {
       const std::span<const TileUse> all = uses.of(static_cast<TileId>(tile));
       spans_.push_back(all.empty() ? Span{1, 0} : Span{all.front().instance, all.back().instance});
       holder_.push_back(static_cast<TileId>(tile));
-      if (line.tiles[tile].memory != MemoryKind::kSbuf || all.empty()) continue;
-      live_.add(spans_[tile].first, spans_[tile].last, line.tiles[tile].bytes);
+    }
+  }
+
+  /// Lets the tiles live from where their loads are issued.
+  void fill_in_time(const std::vector<FilledTile>& filled) {
+    const IssuePositions issue(line_);
+    for (const FilledTile& each : filled) {
+      spans_[static_cast<size_t>(each.tile)].first = issue.of(each.instance);
     }
   }
 
   void run(const std::vector<FilledTile>& filled) {
-    std::map<uint32_t, std::vector<FilledTile>> statements;
-    for (const FilledTile& each : filled) {
-      statements[line_.instructions[each.instance].statement].push_back(each);
+    for (size_t tile = 0; tile < spans_.size(); ++tile) {
+      const auto [first, last] = spans_[tile];
+      if (line_.tiles[tile].memory != MemoryKind::kSbuf || first > last) continue;
+      live_.add(first, last, line_.tiles[tile].bytes);
     }
-    Known all;  // tiles of any statement
-    for (const auto& [statement, tiles] : statements) {
-      poll_interruption();
-      const int depth = line_.nest_of(line_.instructions[tiles.front().instance]).depth;
-      bool done = keep(tiles, 0, all);
-      for (int prefix = 0; !done && prefix < depth; ++prefix) {
+    std::map<uint32_t, Tiles> statements;
+    int depth = 0;
+    for (const FilledTile& each : filled) {
+      const StraightInstruction& instance = line_.instructions[each.instance];
+      statements[instance.statement].push_back(&each);
+      depth = std::max<int>(depth, line_.nest_of(instance).depth);
+    }
+    // Inner loops first: what they use again lives the shortest time.
+    for (int prefix = std::max(depth - 1, 0); prefix >= 0; --prefix) {
+      Known all;  // tiles of any statement
+      for (auto& [statement, tiles] : statements) {
+        poll_interruption();
         Known own;
-        done = keep(tiles, prefix, own);
+        tiles = keep(tiles, prefix, prefix == 0 ? all : own);
       }
     }
     for (Operand& operand : line_.operands) {
@@ -58,31 +72,54 @@ class KeptTiles {
     TileId holder;
     Span before;
   };
+  using Tiles = std::vector<const FilledTile*>;
   using Known = std::map<ContentsKey, const FilledTile*>;
 
-  /// Lets tiles whose first `prefix` loop variables are equal be one; none when SBUF cannot hold
-  /// them all.
-  bool keep(const std::vector<FilledTile>& tiles, int prefix, Known& known) {
-    const Known before = known;
-    std::vector<Replaced> replaced;
-    for (const FilledTile& filled : tiles) {
-      ContentsKey key = filled.key;
-      const auto& iteration = line_.nest_of(line_.instructions[filled.instance]).iteration;
+  /// Lets tiles with the same contents whose first `prefix` loop variables are equal be one, as far
+  /// as SBUF holds them. Returns those that remain, in the order of their loads.
+  Tiles keep(const Tiles& tiles, int prefix, Known& known) {
+    std::map<ContentsKey, Tiles> groups;
+    std::vector<std::pair<const ContentsKey, Tiles>*> order;
+    for (const FilledTile* filled : tiles) {
+      ContentsKey key = filled->key;
+      const auto& iteration = line_.nest_of(line_.instructions[filled->instance]).iteration;
       key.insert(key.end(), iteration.begin(), iteration.begin() + prefix);
-      const auto [entry, fresh] = known.try_emplace(key, &filled);
-      if (fresh) continue;
+      const auto [group, fresh] = groups.try_emplace(std::move(key));
+      group->second.push_back(filled);
+      if (fresh) order.push_back(&*group);
+    }
+    Tiles rest;
+    for (const auto* group : order) {
+      const auto& [key, members] = *group;
+      const auto entry = known.try_emplace(key, members.front()).first;
+      if (join(members, entry->second)) {
+        rest.push_back(entry->second);
+      } else {
+        rest.insert(rest.end(), members.begin(), members.end());
+      }
+    }
+    std::sort(rest.begin(), rest.end(),
+              [](const FilledTile* a, const FilledTile* b) { return a->instance < b->instance; });
+    return rest;
+  }
+
+  /// Lets tiles be one with `holder`, or with the one of them that is loaded before; none of them
+  /// when SBUF cannot hold it as long.
+  bool join(const Tiles& tiles, const FilledTile*& holder) {
+    const FilledTile* before = holder;
+    std::vector<Replaced> replaced;
+    for (const FilledTile* filled : tiles) {
+      if (filled == holder) continue;
       // The statement that comes first may fill a tile later: loops run both in turn.
-      const FilledTile* later = &filled;
-      if (later->instance < entry->second->instance) std::swap(later, entry->second);
-      if (share(*later, entry->second->tile, replaced)) continue;
+      const FilledTile* later = filled;
+      if (later->instance < holder->instance) std::swap(later, holder);
+      if (share(*later, holder->tile, replaced)) continue;
       for (auto undone = replaced.rbegin(); undone != replaced.rend(); ++undone) undo(*undone);
-      known = before;
+      holder = before;
       return false;
     }
-    for (const Replaced& entry : replaced) {
-      removed_[entry.filled->instance] = true;
-    }
-    return !replaced.empty();
+    for (const Replaced& each : replaced) removed_[each.filled->instance] = true;
+    return true;
   }
 
   bool share(const FilledTile& filled, TileId holder, std::vector<Replaced>& replaced) {
@@ -136,18 +173,11 @@ void append(ContentsKey& key, const Operand& operand, const Tile& tile) {
              {static_cast<int64_t>(tile.dtype), tile.bytes, tile.partitions, tile.start_partition});
 }
 
-bool fills_alone(const StraightLine& line, const TileUses& uses, TileId tile, uint32_t instance) {
-  const std::span<const TileUse> all = uses.of(tile);
-  const auto reads = [&](const TileUse& use) {
-    return operand_at(line, use).direction == Direction::kRead;
-  };
-  return !line.tiles[static_cast<size_t>(tile)].placed && all.front().instance == instance &&
-         std::all_of(all.begin() + 1, all.end(), reads);
-}
-
 void keep_tiles(StraightLine& line, const TileUses& uses, const std::vector<FilledTile>& filled,
-                int64_t room) {
-  KeptTiles(line, uses, room).run(filled);
+                int64_t room, bool loads_in_time) {
+  KeptTiles kept(line, uses, room);
+  if (loads_in_time) kept.fill_in_time(filled);
+  kept.run(filled);
 }
 
 }  // namespace neuron_sim

@@ -27,14 +27,13 @@ struct FilledTile {
   ContentsKey key = {};
 };
 
-/// Whether `instance` is the first use of a tile that is not `placed` and all others are reads.
-bool fills_alone(const StraightLine& line, const TileUses& uses, TileId tile, uint32_t instance);
-
 /// Removes what fills a tile again with the contents of an earlier one, of whichever statement: the
-/// readers read the earlier tile, which stays alive in between. For each statement all are removed,
-/// over as many loops as `room` bytes per partition hold the live tiles in program order, or none;
-/// where they do not hold them over all loops, other statements' tiles are left alone.
+/// readers read the earlier tile, which stays alive in between, as far as `room` bytes per
+/// partition hold the tiles that live in program order. What inner loops fill again is kept first,
+/// of that, what is filled first. A tile for which there is no room over all loops is filled again
+/// each time that inner loops do not keep it. `loads_in_time`: the filled tiles live from where
+/// their loads are issued (input_loads.h).
 void keep_tiles(StraightLine& line, const TileUses& uses, const std::vector<FilledTile>& filled,
-                int64_t room);
+                int64_t room, bool loads_in_time);
 
 }  // namespace neuron_sim

@@ -2,33 +2,21 @@
 
 #include <algorithm>
 
+#include "device/compiler/line/input_loads.h"
 #include "device/compiler/line/kept_tiles.h"
-#include "device/compiler/line/meetings.h"
 #include "device/isa/dma/dma_copy.h"
 
 namespace neuron_sim {
 namespace {
 
-/// Whether the line writes the tile; a meeting on it moves no bytes.
-bool is_written(const StraightLine& line, const TileUses& uses, TileId tile) {
+/// Whether `instance` is the first use of a tile that is not `placed` and all others are reads.
+bool fills_alone(const StraightLine& line, const TileUses& uses, TileId tile, uint32_t instance) {
   const std::span<const TileUse> all = uses.of(tile);
-  return std::any_of(all.begin(), all.end(), [&](const TileUse& use) {
-    return operand_at(line, use).writes() && !is_meeting(line.instructions[use.instance]);
-  });
-}
-
-/// Whether the instance loads, from a tensor that is not `written` and bytes that the other core
-/// does not write, into a tile that nothing else writes.
-bool is_load(const StraightLine& line, const TileUses& uses, const std::vector<bool>& written,
-             uint32_t index) {
-  const StraightInstruction& instance = line.instructions[index];
-  if (instance.instruction.type != &kDmaCopy) return false;
-  const auto operands = line.operands_of(instance);
-  const Operand& dst = operands[0];
-  const Operand& src = operands[1];
-  return src.memory == MemoryKind::kHbm && dst.memory == MemoryKind::kSbuf && !dst.reads() &&
-         !has_operand(operands, 2) && !written[static_cast<size_t>(src.tile)] &&
-         !conflicts_with_peer(line, src) && fills_alone(line, uses, dst.tile, index);
+  const auto reads = [&](const TileUse& use) {
+    return operand_at(line, use).direction == Direction::kRead;
+  };
+  return !line.tiles[static_cast<size_t>(tile)].placed && all.front().instance == instance &&
+         std::all_of(all.begin() + 1, all.end(), reads);
 }
 
 /// Whether the line copies to SBUF at least twice.
@@ -55,18 +43,15 @@ FilledTile load_of(const StraightLine& line, uint32_t index) {
 
 }  // namespace
 
-void reuse_loads(StraightLine& line, int64_t room) {
+void reuse_loads(StraightLine& line, int64_t room, bool loads_in_time) {
   if (!has_loads(line)) return;
   const TileUses uses(line);
-  std::vector<bool> written;
-  for (size_t tile = 0; tile < line.tiles.size(); ++tile) {
-    written.push_back(is_written(line, uses, static_cast<TileId>(tile)));
-  }
   std::vector<FilledTile> loads;
-  for (uint32_t i = 0; i < line.instructions.size(); ++i) {
-    if (is_load(line, uses, written, i)) loads.push_back(load_of(line, i));
+  for (const uint32_t index : input_loads(line)) {
+    const TileId tile = line.operands_of(line.instructions[index])[DmaCopy::kDst].tile;
+    if (fills_alone(line, uses, tile, index)) loads.push_back(load_of(line, index));
   }
-  keep_tiles(line, uses, loads, room);
+  keep_tiles(line, uses, loads, room, loads_in_time);
 }
 
 }  // namespace neuron_sim

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "device/builder/builder.h"
 #include "device/compiler/line/kept_tiles.h"
@@ -60,9 +61,49 @@ Counts compiled(int64_t tiles) {
 
 TEST(Attempts, LoadedTilesAreKeptInLessRoomBeforeAPassGivesWay) {
   // Each row of a is loaded and doubled once. Kept tiles of b fill the room before doubled is
-  // hoisted: four leave a tile for it, five do not and are loaded for each row of a.
+  // hoisted: four leave a tile for it; of five, three are kept and two loaded for each row of a.
   EXPECT_EQ(compiled(4), (Counts{kRows + 4 + kRows * 4, kRows + kRows * 4 * 2}));
-  EXPECT_EQ(compiled(5), (Counts{kRows + kRows * 5 + kRows * 5, kRows + kRows * 5 * 2}));
+  EXPECT_EQ(compiled(5), (Counts{kRows + 3 + kRows * 2 + kRows * 5, kRows + kRows * 5 * 2}));
+}
+
+/// out[i] = 2 in[i] by tiles of that share of SBUF, in percent, of which two live at a time in
+/// program order.
+Compiled doubled_rows(int64_t percent) {
+  const Architecture& architecture = load_architecture("trn2");
+  const int64_t columns = architecture.limits.sbuf_usable.count * percent / 100 / 4;
+  Builder builder("doubled_rows", architecture);
+  const View in = builder.argument("in", {6, 1, columns}, Dtype::kFloat32);
+  const View out = builder.argument("out", {6, 1, columns}, Dtype::kFloat32);
+  builder.loop(6, [&](const Affine& i) {
+    const View x = builder.sbuf("x", {1, columns}, Dtype::kFloat32);
+    const View y = builder.sbuf("y", {1, columns}, Dtype::kFloat32);
+    builder.emit(DmaCopy{.dst = x, .src = in.select(0, i)});
+    builder.emit(TensorTensor{.dst = y, .data1 = x, .data2 = x, .op = AluOp::kAdd});
+    builder.emit(DmaCopy{.dst = out.select(0, i), .src = y});
+  });
+  const auto program = builder.finish();
+  Compiled result = compile(program, {{"rename_buffers", 1}, {"reuse_loads", 1}, {"schedule", 1}});
+  EXPECT_EQ(bytes_after(program), bytes_after(result.program));
+  return result;
+}
+
+/// Distinct places of the tiles that loads fill.
+size_t load_places(const Program& program) {
+  std::set<int64_t> places;
+  for (const Instruction* load : instructions_named(program, "dma_copy")) {
+    const Operand& dst = program.operands[load->first_operand];
+    if (dst.memory == MemoryKind::kSbuf) places.insert(dst.offset);
+  }
+  return places.size();
+}
+
+TEST(Attempts, LoadsWaitForPlacesOnlyWhereTheyHaveNoneInTime) {
+  // Two loads are on their way while a third tile is read: four tiles are alive in time.
+  const Compiled in_time = doubled_rows(24), waiting = doubled_rows(45);
+  EXPECT_TRUE(in_time.skipped_passes.empty());
+  EXPECT_TRUE(waiting.skipped_passes.empty());
+  EXPECT_GE(load_places(*in_time.program), 2U);
+  EXPECT_EQ(load_places(*waiting.program), 1U);
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "device/builder/builder.h"
+#include "device/compiler/line/input_loads.h"
 #include "device/compiler/middle_end/rename_buffers.h"
+#include "device/isa/dma/dma_copy.h"
 #include "device/isa/movement/memset.h"
 #include "tests/device/compiler/compare_runs.h"
 #include "tests/device/program/random_program.h"
@@ -83,6 +85,49 @@ TEST(AllocateSbuf, AFullSbufIsUsedAgainFromTheVersionThatWasFreedFirst) {
     EXPECT_EQ(at[static_cast<size_t>(fits + i)], i * 16384);
   }
   expect_disjoint(line, MemoryKind::kSbuf);
+}
+
+/// Loads tiles of one partition, 1 / parts of SBUF each, one after the other. Each is read after
+/// 50 memsets on Vector, which take longer than a load.
+StraightLine loads(int64_t parts) {
+  const int64_t columns = trn2().limits.sbuf_usable.count / parts / 4 - 256;
+  Builder builder("loads", trn2());
+  const View in = builder.argument("in", {8, 1, columns}, kFloat);
+  const int64_t end = trn2().limits.sbuf_usable.count;
+  const View set = builder.place(MemoryKind::kSbuf, "set", {1, 64}, kFloat, end - 256);
+  builder.loop(8, [&](const Affine& i) {
+    const View tile = builder.sbuf("tile", {1, columns}, kFloat);
+    builder.emit(DmaCopy{.dst = tile, .src = in.select(0, i)});
+    builder.loop(50, [&](const Affine&) { builder.emit(Memset{set, 1, EngineKind::kVector}); });
+    builder.emit(TensorCopy{set.slice(1, 0, 1), tile.slice(1, 0, 1), EngineKind::kVector});
+  });
+  StraightLine line = *unroll(*builder.finish()).line;
+  run_pass(line, "rename_buffers");
+  return line;
+}
+
+TEST(AllocateSbuf, ALoadInTimeTakesNoPlaceThatIsInUseWhenItIsIssued) {
+  StraightLine line = loads(3);
+  ASSERT_TRUE(allocate_sbuf(line, 0, SbufReuse::kSameSize, true));
+  const std::vector<Lifetime> lives = lifetimes(line);
+  const IssuePositions issue(line);
+  const std::vector<uint32_t> all = input_loads(line);
+  ASSERT_EQ(all.size(), 8U);
+  for (size_t i = 1; i < all.size(); ++i) {
+    const TileId tile = line.operands_of(line.instructions[all[i]])[0].tile;
+    const TileId before = line.operands_of(line.instructions[all[i - 1]])[0].tile;
+    ASSERT_LT(issue.of(all[i]), lives[static_cast<size_t>(before)].last);
+    EXPECT_NE(line.tiles[static_cast<size_t>(tile)].address,
+              line.tiles[static_cast<size_t>(before)].address);
+  }
+  expect_disjoint(line, MemoryKind::kSbuf);
+}
+
+TEST(AllocateSbuf, LoadsInTimeNeedAPlaceBesideTheOneThatIsRead) {
+  StraightLine two = loads(2), one = loads(1);
+  EXPECT_TRUE(allocate_sbuf(two, 0, SbufReuse::kSameSize, true));
+  EXPECT_FALSE(allocate_sbuf(one, 0, SbufReuse::kSameSize, true));
+  EXPECT_TRUE(allocate_sbuf(one, 0, SbufReuse::kSameSize, false));
 }
 
 TEST(AllocateSbuf, AWindowOfBuffersIsReusedInTurn) {

@@ -68,14 +68,45 @@ TEST(ReuseLoads, ALoadThatItsLoopsDoNotChangeIsMadeOnce) {
   EXPECT_EQ(loads_left(Sums{.outer = 2}), (Loads{3, 4}));
 }
 
-TEST(ReuseLoads, TilesAreKeptOverAsManyLoopsAsTheRoomHolds) {
-  // Alive at a time when all tiles of b are kept: x, four of b, z, of 64 fp32 elements each.
+TEST(ReuseLoads, AsManyTilesAreKeptAsTheRoomHolds) {
+  // Alive at a time when all tiles of b are kept: x, four of b, z, of 64 fp32 elements each. One
+  // that is not kept needs a place beside those that are, and is loaded for every row.
   const Sums sums;
-  const int64_t room = (1 + sums.tiles + 1) * sums.columns * 4;
-  for (const int64_t bytes : {room, room - 1}) {
-    StraightLine line = renamed_line(*sums.program());
+  const int64_t tile = sums.columns * 4, room = (1 + sums.tiles + 1) * tile;
+  const std::pair<int64_t, int64_t> cases[] = {// room, kept tiles of b
+                                               {room, 4},
+                                               {room - 1, 2},
+                                               {room - tile, 2},
+                                               {room - tile - 1, 1},
+                                               {room - 3 * tile, 0}};
+  for (const auto& [bytes, kept] : cases) {
+    const auto program = sums.program();
+    StraightLine line = renamed_line(*program);
     reuse_loads(line, bytes);
-    EXPECT_EQ(loads_of(line), bytes == room ? (Loads{3, 4}) : (Loads{3, 12}));
+    EXPECT_EQ(loads_of(line), (Loads{3, kept + (sums.tiles - kept) * sums.rows})) << bytes;
+    EXPECT_EQ(bytes_after(program), bytes_after(placed(line)));
+  }
+}
+
+TEST(ReuseLoads, WhatAnInnerLoopUsesAgainIsKeptBeforeWhatAnOuterLoopDoes) {
+  // Room for x, y and z alone: x stays over the inner loop, no tile of b over the outer one.
+  const Sums sums;
+  StraightLine line = renamed_line(*sums.program());
+  reuse_loads(line, 3 * sums.columns * 4);
+  EXPECT_EQ(loads_of(line), (Loads{3, 12}));
+  StraightLine less = renamed_line(*sums.program());
+  reuse_loads(less, 3 * sums.columns * 4 - 1);
+  EXPECT_EQ(loads_of(less), (Loads{12, 12}));
+}
+
+TEST(ReuseLoads, TilesThatAreLoadedInTimeNeedRoomFromWhereTheirLoadsAreIssued) {
+  // The transfers of an iteration take less time than one load: all loads are issued at the start.
+  const Sums sums;
+  const int64_t tile = sums.columns * 4, all = (3 + 12 + 1) * tile;
+  for (const int64_t bytes : {all, 4 * tile}) {
+    StraightLine line = renamed_line(*sums.program());
+    reuse_loads(line, bytes, true);
+    EXPECT_EQ(loads_of(line), bytes == all ? (Loads{3, 4}) : (Loads{12, 12}));
   }
 }
 
@@ -106,14 +137,14 @@ TEST(ReuseLoads, TheLoadThatComesFirstIsKeptWhicheverStatementItIsOf) {
   EXPECT_EQ(bytes_after(program), bytes_after(placed(line)));
 }
 
-TEST(ReuseLoads, AllTilesOfAStatementAreKeptOrNone) {
-  // Alive at a time in program order: the kept tiles, and x or y (when it is not kept) and z.
+TEST(ReuseLoads, ATileThatSbufDoesNotHoldIsLoadedAgain) {
+  // Alive at a time in program order: the kept tiles, x, and z.
   const int64_t columns = 512, bytes = columns * 4;
   const int64_t room = load_architecture("trn2").limits.sbuf_usable.count - kDescriptorBytes;
   const int64_t fit = room / bytes - 2;
   EXPECT_EQ(loads_left(Sums{.rows = 2, .tiles = fit, .columns = columns}), (Loads{2, fit}));
   const Sums more{.rows = 2, .tiles = fit + 1, .columns = columns};
-  EXPECT_EQ(loads_left(more), (Loads{2, 2 * (fit + 1)}));
+  EXPECT_EQ(loads_left(more), (Loads{2, fit + 1 + 1}));
 }
 
 TEST(ReuseLoads, LoadsOfOtherStatementsShareTheirTiles) {

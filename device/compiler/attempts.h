@@ -1,0 +1,30 @@
+#pragma once
+// What compile() tries, one after the other, until the chip holds a program.
+
+#include <cstdint>
+#include <vector>
+
+#include "device/compiler/pass.h"
+
+namespace neuron_sim {
+
+/// How a core is compiled when what was tried before does not fit.
+struct Attempt {
+  PassSettings settings;
+  int64_t room_to_keep = kWholeRoom;
+  bool loads_in_time = true;
+};
+
+/// The passes that keep tiles longer keep less or give way, one after the other, when the chip
+/// cannot hold what they keep. That the compiler does the same, and in which order, is assumed. As
+/// long as they only keep less, loads have their places in time; then all is tried again with loads
+/// that wait for places.
+std::vector<Attempt> attempts(const PassSettings& settings);
+
+/// The settings with which a program that does not fit is compiled, one after the other until it
+/// does: the given ones, because the compiler allocates, and spills, after all its transformations;
+/// those without the passes that give way; those without a middle end, which may have made the
+/// tiles of one instruction larger than the chip.
+std::vector<PassSettings> attempts_with_spills(PassSettings settings);
+
+}  // namespace neuron_sim
