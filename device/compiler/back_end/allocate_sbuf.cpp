@@ -3,6 +3,7 @@
 
 #include "device/compiler/back_end/allocate.h"
 #include "device/compiler/line/input_loads.h"
+#include "device/isa/dma/dma_copy.h"
 
 namespace neuron_sim {
 namespace {
@@ -38,13 +39,25 @@ class Window {
   int64_t size_;
 };
 
-/// Lets tiles that loads of inputs fill live from where the loads are issued.
+/// Lets tiles that loads fill live from where the loads are issued, at the earliest after the last
+/// store to the tensor that they load from.
 void start_loads_in_time(const StraightLine& line, std::vector<Lifetime>& lives) {
   const IssuePositions issue(line);
-  for (const uint32_t load : input_loads(line)) {
-    const TileId tile = line.operands_of(line.instructions[load])[0].tile;
-    uint32_t& first = lives[static_cast<size_t>(tile)].first;
-    first = std::min(first, issue.of(load));
+  std::vector<uint32_t> stored(line.tiles.size());  // one more than the last store to the tensor
+  for (uint32_t i = 0; i < line.instructions.size(); ++i) {
+    const auto operands = line.operands_of(line.instructions[i]);
+    if (line.instructions[i].instruction.type == &kDmaCopy) {
+      const Operand &dst = operands[DmaCopy::kDst], &src = operands[DmaCopy::kSrc];
+      if (src.memory == MemoryKind::kHbm && dst.memory == MemoryKind::kSbuf) {
+        uint32_t& first = lives[static_cast<size_t>(dst.tile)].first;
+        first = std::min(first, std::max(issue.of(i), stored[static_cast<size_t>(src.tile)]));
+      }
+    }
+    for (const Operand& operand : operands) {
+      if (operand.memory == MemoryKind::kHbm && operand.writes()) {
+        stored[static_cast<size_t>(operand.tile)] = i + 1;
+      }
+    }
   }
 }
 

@@ -38,19 +38,17 @@ class KeptTiles {
       live_.add(first, last, line_.tiles[tile].bytes);
     }
     std::map<uint32_t, Tiles> statements;
-    int depth = 0;
     for (const FilledTile& each : filled) {
-      const StraightInstruction& instance = line_.instructions[each.instance];
-      statements[instance.statement].push_back(&each);
-      depth = std::max<int>(depth, line_.nest_of(instance).depth);
+      statements[line_.instructions[each.instance].statement].push_back(&each);
     }
-    // Inner loops first: what they use again lives the shortest time.
-    for (int prefix = std::max(depth - 1, 0); prefix >= 0; --prefix) {
-      Known all;  // tiles of any statement
-      for (auto& [statement, tiles] : statements) {
-        poll_interruption();
+    Known all;  // tiles of any statement
+    for (auto& [statement, tiles] : statements) {
+      poll_interruption();
+      const int depth = line_.nest_of(line_.instructions[tiles.front()->instance]).depth;
+      Tiles rest = keep(tiles, 0, all);
+      for (int prefix = 1; prefix < depth && !rest.empty(); ++prefix) {
         Known own;
-        tiles = keep(tiles, prefix, prefix == 0 ? all : own);
+        rest = keep(rest, prefix, own);
       }
     }
     for (Operand& operand : line_.operands) {
@@ -92,11 +90,7 @@ class KeptTiles {
     for (const auto* group : order) {
       const auto& [key, members] = *group;
       const auto entry = known.try_emplace(key, members.front()).first;
-      if (join(members, entry->second)) {
-        rest.push_back(entry->second);
-      } else {
-        rest.insert(rest.end(), members.begin(), members.end());
-      }
+      if (!join(members, entry->second)) rest.insert(rest.end(), members.begin(), members.end());
     }
     std::sort(rest.begin(), rest.end(),
               [](const FilledTile* a, const FilledTile* b) { return a->instance < b->instance; });

@@ -130,6 +130,23 @@ TEST(AllocateSbuf, LoadsInTimeNeedAPlaceBesideTheOneThatIsRead) {
   EXPECT_TRUE(allocate_sbuf(one, 0, SbufReuse::kSameSize, false));
 }
 
+TEST(AllocateSbuf, ALoadOfWhatTheProgramStoresIsIssuedAfterTheStore) {
+  // x fills SBUF, so that in time only a load that is issued after the store has a place.
+  const int64_t columns = trn2().limits.sbuf_usable.count / 4 - 128;
+  for (const bool stored : {true, false}) {
+    Builder twice("twice", trn2(), TilePlacement::kAutomatic);
+    const View source = twice.argument("source", {1, columns}, kFloat);
+    const View scratch = twice.argument("scratch", {1, columns}, kFloat);
+    const View x = twice.sbuf("x", {1, columns}, kFloat, 2);
+    twice.emit(DmaCopy{.dst = x.turn(0), .src = source});
+    twice.emit(DmaCopy{.dst = scratch, .src = x.turn(0)});
+    twice.emit(DmaCopy{.dst = x.turn(1), .src = stored ? scratch : source});
+    StraightLine line = *unroll(*twice.finish(Overflow::kSpilled)).line;
+    run_pass(line, "rename_buffers");
+    EXPECT_EQ(allocate_sbuf(line, 0, SbufReuse::kSameSize, true), stored);
+  }
+}
+
 TEST(AllocateSbuf, AWindowOfBuffersIsReusedInTurn) {
   StraightLine line = versions(7, 4096);
   ASSERT_TRUE(allocate_sbuf(line, 3));

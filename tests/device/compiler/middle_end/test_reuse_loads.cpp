@@ -88,15 +88,15 @@ TEST(ReuseLoads, AsManyTilesAreKeptAsTheRoomHolds) {
   }
 }
 
-TEST(ReuseLoads, WhatAnInnerLoopUsesAgainIsKeptBeforeWhatAnOuterLoopDoes) {
-  // Room for x, y and z alone: x stays over the inner loop, no tile of b over the outer one.
-  const Sums sums;
-  StraightLine line = renamed_line(*sums.program());
-  reuse_loads(line, 3 * sums.columns * 4);
-  EXPECT_EQ(loads_of(line), (Loads{3, 12}));
-  StraightLine less = renamed_line(*sums.program());
-  reuse_loads(less, 3 * sums.columns * 4 - 1);
-  EXPECT_EQ(loads_of(less), (Loads{12, 12}));
+TEST(ReuseLoads, ATileThatIsNotKeptOverAllLoopsIsKeptOverInnerOnes) {
+  // Room for x, y and z alone: x stays over the loop over tiles, nothing over the outer ones.
+  const Sums sums{.outer = 2};
+  const int64_t room = 3 * sums.columns * 4;
+  for (const int64_t bytes : {room, room - 1}) {
+    StraightLine line = renamed_line(*sums.program());
+    reuse_loads(line, bytes);
+    EXPECT_EQ(loads_of(line), bytes == room ? (Loads{6, 24}) : (Loads{24, 24}));
+  }
 }
 
 TEST(ReuseLoads, TilesThatAreLoadedInTimeNeedRoomFromWhereTheirLoadsAreIssued) {
