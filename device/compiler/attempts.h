@@ -12,14 +12,12 @@ namespace neuron_sim {
 struct Attempt {
   PassSettings settings;
   int64_t room_to_keep = kWholeRoom;
-  bool loads_in_time = true;
 };
 
 /// The passes that keep tiles longer keep less or give way, one after the other, when the chip
-/// cannot hold what they keep. That the compiler does the same, and in which order, is assumed. As
-/// long as they only keep less, loads have their places in time; then all is tried again with loads
-/// that wait for places.
-std::vector<Attempt> attempts(const PassSettings& settings);
+/// cannot hold what they keep. That the compiler does the same, and in which order, is assumed.
+/// `loads_in_time`: they only keep less, for loads to have their places in time.
+std::vector<Attempt> attempts(const PassSettings& settings, bool loads_in_time);
 
 /// The settings with which a program that does not fit is compiled, one after the other until it
 /// does: the given ones, because the compiler allocates, and spills, after all its transformations;

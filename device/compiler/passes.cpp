@@ -207,27 +207,45 @@ CompiledCore compile_overflowing(const Program& program, size_t core, const Pass
   fail_without_spills(program, "the tiles of one instruction have no place together");
 }
 
-/// A core of any other program.
-CompiledCore compile_fitting(const Program& program, size_t core, const PassSettings& settings,
-                             const std::vector<TileId>& undefined) {
-  PassState state{.settings = settings, .undefined = undefined};
-  const bool renames = settings["rename_buffers"] != 0;
-  StraightLine line = *unroll(program, core).line;
-  run_stage(Stage::kVersions, line, state);
-  for (const Attempt& attempt : renames ? attempts(settings) : std::vector<Attempt>{}) {
+/// The first attempt whose tiles have places; state.length is how long it takes.
+std::optional<CompiledCore> first_that_fits(const Program& program, size_t core, PassState& state,
+                                            const std::vector<Attempt>& list) {
+  for (const Attempt& attempt : list) {
+    // Unrolled again, not copied: most programs need no copy, long ones have no room for it.
+    StraightLine line = *unroll(program, core).line;
+    run_stage(Stage::kVersions, line, state);
     state.settings = attempt.settings;
     state.room_to_keep = attempt.room_to_keep;
-    state.loads_in_time = attempt.loads_in_time;
     run_stage(Stage::kMiddleEnd, line, state);
     if (auto compiled = shortest_back_end(std::move(line), state)) {
-      return {std::move(*compiled), attempt.settings};
+      return CompiledCore{std::move(*compiled), attempt.settings};
     }
-    // Unrolled again, not copied: most programs need no copy, long ones have no room for it.
-    line = *unroll(program, core).line;
-    run_stage(Stage::kVersions, line, state);
+  }
+  return std::nullopt;
+}
+
+/// A core of any other program: the shorter, by the compiler's own costs, of what fits with loads
+/// that have places in time, and with loads that wait for places while more is kept.
+CompiledCore compile_fitting(const Program& program, size_t core, const PassSettings& settings,
+                             const std::vector<TileId>& undefined) {
+  PassState state{.settings = settings, .undefined = undefined, .loads_in_time = true};
+  const bool renames = settings["rename_buffers"] != 0;
+  if (renames) {
+    const std::vector<Attempt> list = attempts(settings, true);
+    std::optional<CompiledCore> in_time = first_that_fits(program, core, state, {list.front()});
+    if (in_time) return std::move(*in_time);
+    in_time = first_that_fits(program, core, state, {list.begin() + 1, list.end()});
+    const Picoseconds length = state.length;
+    state.loads_in_time = false;
+    std::optional<CompiledCore> waiting =
+        first_that_fits(program, core, state, attempts(settings, false));
+    if (in_time && (!waiting || length <= state.length)) return std::move(*in_time);
+    if (waiting) return std::move(*waiting);
   }
   // The kernel's own places are valid only for the kernel's own order.
+  StraightLine line = *unroll(program, core).line;
   state.settings = settings;
+  run_stage(Stage::kVersions, line, state);
   place(line, state, SbufReuse::kSameSize);
   order(line, state);
   return {std::move(line), renames ? in_place(settings) : settings};

@@ -141,8 +141,10 @@ def test_the_new_language_spills_too(chip):
     chip(8)
     np.testing.assert_array_equal(kernel(a), a + 1)
     traced = kernel.traced(a)
-    with pytest.warns(UserWarning, match="2 saves to HBM .* 2 reloads"):
-        assert traced.program.spills["saves"] == 2
+    with pytest.warns(UserWarning, match=r"\d saves to HBM .* \d reloads"):
+        spills = traced.program.spills
+    # Two of six tiles have no place among four; more are spilled where reloads then wait less.
+    assert 2 <= spills["saves"] == spills["reloads"] <= 6
     np.testing.assert_array_equal(run_compiled(traced, a), a + 1)
 
 
