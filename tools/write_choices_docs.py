@@ -63,8 +63,9 @@ a product is its sum in PSUM: the kernel of example 2 in nki/test/test_nki_isa_n
 aws-neuron-sdk; Python hands over the same object when the product has a name first),
 `eliminate_dead_stores` (DeadStoreElimination in the compiler's public logs, issue 803 of
 aws-neuron-sdk), `split_sums` (16 of 16 sums of the four public attention traces), the queue that
-the kernel names (`engine` of nki.isa.dma_copy), and spills of what does not fit. They run with the
-rule whose versions, memsets or loops they need.
+the kernel names (`engine` of nki.isa.dma_copy), spills of what does not fit, and how many tiles
+stay loaded (as many as SBUF holds, as in two compiled programs of waahm7/asst4-trainium). They run
+with the rule whose versions, memsets or loops they need.
 
 What leaving out all kernels of one author, and choosing again without them, does to their errors is
 in [fidelity.md](fidelity.md).

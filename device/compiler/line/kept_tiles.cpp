@@ -38,17 +38,18 @@ class KeptTiles {
       live_.add(first, last, line_.tiles[tile].bytes);
     }
     std::map<uint32_t, Tiles> statements;
+    int depth = 1;
     for (const FilledTile& each : filled) {
-      statements[line_.instructions[each.instance].statement].push_back(&each);
+      const StraightInstruction& instance = line_.instructions[each.instance];
+      statements[instance.statement].push_back(&each);
+      depth = std::max<int>(depth, line_.nest_of(instance).depth);
     }
-    Known all;  // tiles of any statement
-    for (auto& [statement, tiles] : statements) {
-      poll_interruption();
-      const int depth = line_.nest_of(line_.instructions[tiles.front()->instance]).depth;
-      Tiles rest = keep(tiles, 0, all);
-      for (int prefix = 1; prefix < depth && !rest.empty(); ++prefix) {
+    for (int prefix = depth - 1; prefix >= 0; --prefix) {
+      Known all;  // tiles of any statement
+      for (auto& [statement, tiles] : statements) {
+        poll_interruption();
         Known own;
-        rest = keep(rest, prefix, own);
+        tiles = keep(tiles, prefix, prefix == 0 ? all : own);
       }
     }
     for (Operand& operand : line_.operands) {
@@ -90,7 +91,11 @@ class KeptTiles {
     for (const auto* group : order) {
       const auto& [key, members] = *group;
       const auto entry = known.try_emplace(key, members.front()).first;
-      if (!join(members, entry->second)) rest.insert(rest.end(), members.begin(), members.end());
+      if (join(members, entry->second)) {
+        rest.push_back(entry->second);
+      } else {
+        rest.insert(rest.end(), members.begin(), members.end());
+      }
     }
     std::sort(rest.begin(), rest.end(),
               [](const FilledTile* a, const FilledTile* b) { return a->instance < b->instance; });

@@ -29,10 +29,11 @@ struct FilledTile {
 
 /// Removes what fills a tile again with the contents of an earlier one, of whichever statement: the
 /// readers read the earlier tile, which stays alive in between, as far as `room` bytes per
-/// partition hold the tiles that live in program order; those of the first statement and with the
-/// first loads are kept first. A tile for which there is no room over all loops is kept over inner
-/// ones, as far as there is room, and filled again each time. `loads_in_time`: the filled tiles
-/// live from where their loads are issued (input_loads.h).
+/// partition hold the tiles that live in program order. What inner loops fill again is kept before
+/// what outer ones do, because it saves most for the time that it lives (as G. J. Chaitin weighs
+/// what to spill: "Register allocation & spilling via graph coloring", SIGPLAN 1982); of equals,
+/// what is filled first. What there is no room for is filled again. `loads_in_time`: the filled
+/// tiles live from where their loads are issued (input_loads.h).
 void keep_tiles(StraightLine& line, const TileUses& uses, const std::vector<FilledTile>& filled,
                 int64_t room, bool loads_in_time);
 
