@@ -99,6 +99,35 @@ TEST(ReuseLoads, ATileThatIsNotKeptOverAllLoopsIsKeptOverInnerOnes) {
   }
 }
 
+TEST(ReuseLoads, WhatAnInnerLoopLoadsAgainIsKeptBeforeWhatAnOuterLoopDoes) {
+  // out[m, n] = a[m, k] + b[k, n], k last. The loop over n loads two tiles of a again, the loop
+  // over m four of b. Alive at a time when those of a are kept: both, one of b, and the sum.
+  Builder builder("products", load_architecture("trn2"));
+  const View a = builder.argument("a", {2, 2, 128, 64}, Dtype::kFloat32);
+  const View b = builder.argument("b", {2, 2, 128, 64}, Dtype::kFloat32);
+  const View out = builder.argument("out", {2, 2, 128, 64}, Dtype::kFloat32);
+  builder.loop(2, [&](const Affine& m) {
+    builder.loop(2, [&](const Affine& n) {
+      builder.loop(2, [&](const Affine& k) {
+        const View x = builder.sbuf("x", {128, 64}, Dtype::kFloat32);
+        const View y = builder.sbuf("y", {128, 64}, Dtype::kFloat32);
+        const View z = builder.sbuf("z", {128, 64}, Dtype::kFloat32);
+        builder.emit(DmaCopy{.dst = y, .src = b.select(0, k).select(0, n)});
+        builder.emit(DmaCopy{.dst = x, .src = a.select(0, m).select(0, k)});
+        builder.emit(TensorTensor{.dst = z, .data1 = x, .data2 = y, .op = AluOp::kAdd});
+        builder.emit(DmaCopy{.dst = out.select(0, m).select(0, n), .src = z});
+      });
+    });
+  });
+  const auto program = builder.finish();
+  for (const int64_t room : {4 * 256, 4 * 256 - 1}) {
+    StraightLine line = renamed_line(*program);
+    reuse_loads(line, room);
+    EXPECT_EQ(loads_of(line), room == 4 * 256 ? (Loads{4, 8}) : (Loads{8, 8}));
+    EXPECT_EQ(bytes_after(program), bytes_after(placed(line)));
+  }
+}
+
 TEST(ReuseLoads, TilesThatAreLoadedInTimeNeedRoomFromWhereTheirLoadsAreIssued) {
   // The transfers of an iteration take less time than one load: all loads are issued at the start.
   const Sums sums;
