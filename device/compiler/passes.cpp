@@ -161,6 +161,7 @@ std::optional<StraightLine> spilled_back_end(const StraightLine& line, PassState
                                              bool loads_in_time) {
   state.loads_in_time = loads_in_time;
   for (const int64_t room : {kWholeRoom, int64_t{7}, int64_t{6}, int64_t{4}, int64_t{0}}) {
+    if (loads_in_time && room == 0) break;  // reloads of everything are never shorter
     state.room = room;
     StraightLine attempt = line;
     run_stage(Stage::kSpills, attempt, state);
