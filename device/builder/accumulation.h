@@ -31,7 +31,7 @@ class AccumulationGroups {
   /// Whether accumulate=None of a product into `dst` means `mode`; if so, records it.
   bool repeats(Accumulate mode, const View& dst, const std::vector<uint32_t>& loops);
 
-  /// Index of the attribute of kind kAccumulate; -1 when the instruction has none.
+  /// Index of the attribute of kind kAccumulate, or -1 if the instruction has no such attribute.
   static int attribute_of(const InstructionType& type);
   /// Index of the operand that such an instruction accumulates into.
   static size_t destination_of(const InstructionType& type, int attribute);

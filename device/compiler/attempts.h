@@ -16,7 +16,8 @@ struct Attempt {
 
 /// The passes that keep tiles longer keep less or give way, one after the other, when the chip
 /// cannot hold what they keep. That the compiler does the same, and in which order, is assumed.
-/// `loads_in_time`: they only keep less, for loads to have their places in time.
+/// With `loads_in_time` the list ends where the passes have kept less: none that comes later gives
+/// way for the sake of loads in time.
 std::vector<Attempt> attempts(const PassSettings& settings, bool loads_in_time);
 
 /// The settings with which a program that does not fit is compiled, one after the other until it

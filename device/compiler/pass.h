@@ -20,7 +20,7 @@ struct PassState {
   std::vector<TileId> undefined = {};  ///< tiles that the kernel reads before it writes them
   /// How space in SBUF is reused; empty: large tiles get their places first (rotate_sbuf).
   std::optional<SbufReuse> reuse = SbufReuse::kSameSize;
-  bool loads_in_time = false;  ///< loads have their places as long before their use as they take
+  bool loads_in_time = false;  ///< loaded tiles hold their places from when the loads are issued
   Picoseconds length{};    ///< of the order that schedule found, in the compiler's simulated time
   bool overflows = false;  ///< the kernel's own places lie beyond the end of SBUF or PSUM
   int64_t room = kWholeRoom;  ///< share of SBUF and PSUM that tiles may fill when some are spilled

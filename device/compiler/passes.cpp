@@ -87,8 +87,7 @@ bool has_several_sizes(const StraightLine& line) {
 /// The shorter of the back end's results for both ways to reuse SBUF, measured by the compiler's
 /// own costs; the space freed first, whatever its size, where neither has room. That the compiler
 /// weighs its allocations is assumed; which one it takes is not known, and each is far off for one
-/// of two public attention kernels. Weighing the third beside them is nearer to Mamba's scans, and
-/// farther from whole models.
+/// of two public attention kernels.
 std::optional<StraightLine> shortest_back_end(StraightLine line, PassState& state) {
   constexpr std::optional<SbufReuse> kReuses[] = {SbufReuse::kSameSize, SbufReuse::kLargerSpace,
                                                   std::nullopt};

@@ -22,8 +22,9 @@ std::vector<Lifetime> lifetimes(const StraightLine& line);
 /// Assigns addresses to all SBUF tiles that are not `placed`, in the order of their first
 /// instances. Space is reused when SBUF is full, and, with `buffers_per_tile` > 0, when that many
 /// versions of one of the kernel's tiles have a place; both in the order in which it was freed.
-/// `loads_in_time`: tiles that loads of the program's inputs fill have their places from where
-/// those are issued (input_loads.h) rather than from the loads' places in the program order.
+/// `loads_in_time`: a tile that a load fills holds its place from where that load is issued
+/// (IssuePositions), at the earliest after the last store to the tensor, rather than from the
+/// load's own position in program order.
 /// Returns false, and changes nothing, when they do not fit.
 bool allocate_sbuf(StraightLine& line, int64_t buffers_per_tile,
                    SbufReuse reuse = SbufReuse::kSameSize, bool loads_in_time = false);

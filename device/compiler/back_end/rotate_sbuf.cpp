@@ -100,9 +100,10 @@ class Rotation {
     return unit + units(tile) <= units_ ? unit : -1;
   }
 
-  /// The space that was freed first, clear of places reserved in the tile's live range; -1 when
-  /// there is none; the lowest of several. Only starts of runs and ends of reserved places are
-  /// candidates: a later start within a run spans the same runs or more.
+  /// First unit of the space that was freed first and that no place reserved in the tile's live
+  /// range overlaps, or -1 if no space is large enough; ties go to the lowest address. Starts of
+  /// runs and ends of reserved places suffice as candidates: any later start within a run covers
+  /// the same runs or more.
   int64_t oldest(size_t tile) const {
     std::vector<std::pair<int64_t, int64_t>> reserved;
     for (const Reserved& place : reserved_) {

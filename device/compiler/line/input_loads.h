@@ -13,13 +13,13 @@ namespace neuron_sim {
 /// that the other core does not write.
 std::vector<uint32_t> input_loads(const StraightLine& line);
 
-/// Where in the program order instances start for their results to be there in time, by the
-/// compiler's own costs: as long before as a transfer takes, while the busiest engine works.
+/// Where in program order transfers must be issued to complete in time. Both the transfer and the
+/// work of the busiest engine in the meantime are timed by the compiler's own costs.
 class IssuePositions {
  public:
   explicit IssuePositions(const StraightLine& line);
-  /// The last instance before which a transfer can start to end before its place in the program
-  /// order; the first one for those that cannot.
+  /// The last instance before which a transfer can be issued and still complete by its own
+  /// position; the first instance if no such position exists.
   uint32_t of(uint32_t transfer) const;
 
  private:

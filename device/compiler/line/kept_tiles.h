@@ -31,8 +31,8 @@ struct FilledTile {
 /// readers read the earlier tile, which stays alive in between, as far as `room` bytes per
 /// partition hold the tiles that live in program order. What inner loops fill again is kept before
 /// what outer ones do, because it saves most for the time that it lives (as G. J. Chaitin weighs
-/// what to spill: "Register allocation & spilling via graph coloring", SIGPLAN 1982); of equals,
-/// what is filled first. What there is no room for is filled again. `loads_in_time`: the filled
+/// what to spill: "Register allocation & spilling via graph coloring", SIGPLAN 1982); ties go
+/// to what is filled first. Whatever does not fit is filled again. With `loads_in_time` the filled
 /// tiles live from where their loads are issued (input_loads.h).
 void keep_tiles(StraightLine& line, const TileUses& uses, const std::vector<FilledTile>& filled,
                 int64_t room, bool loads_in_time);

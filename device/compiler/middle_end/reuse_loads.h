@@ -4,8 +4,8 @@
 // Known: LICM is among the compiler's passes (names in its public logs). The compiled programs of a
 // convolution on trn1 (waahm7/asst4-trainium at 0243a24, part2/file_pool_1_*.neff), whose second
 // loop loads 222 tiles again, keep as many as SBUF holds, 39 in float32 and 89 in float16, and load
-// the others again ("Remat_all"). Kept are there those that are loaded first and last; here, those
-// that are loaded first.
+// the others again ("Remat_all"). They keep the first and the last tiles; this pass keeps the first
+// ones.
 
 #include "device/compiler/line/straight_line.h"
 

@@ -45,7 +45,7 @@ StraightLine load_after(int64_t memsets, int64_t columns) {
   return *unroll(*builder.finish()).line;
 }
 
-/// Nanoseconds of one of those memsets, and of the load, in the compiler's eyes.
+/// Nanoseconds of one of those memsets, and of the load, by the compiler's own costs.
 double memset_time() {
   return compiler_costs().vector_overhead_ns + 1120 / compiler_costs().vector_ghz;
 }
