@@ -270,6 +270,9 @@ void add_semaphore(std::vector<Field>& fields) {
   fields.push_back(
       field(section + "same_engine", "ns", kDuration,
             [](Architecture& target) -> Picoseconds& { return target.semaphore.same_engine; }));
+  fields.push_back(field(section + "queue_set", "1", kCount, [](Architecture& target) -> int64_t& {
+    return target.semaphore.queue_set;
+  }));
   for (size_t engine = 0; engine < 5; ++engine) {
     fields.push_back(field(
         section + "extra_wait." + kNames[engine], "ns", kDuration,

@@ -143,8 +143,7 @@ constexpr PassSetting kSettings[] = {
      "on-chip tiles become single-assignment versions, equal constants one, and products that are "
      "added to a tile of PSUM accumulate there"},
     {"buffers_per_tile", kNumber, "allocate_sbuf",
-     "versions of one SBUF tile that exist at a time, at most; 0: as many as SBUF holds. A window "
-     "of 16 was seen in one kernel total only and may be a limit of semaphores: hypothesis"},
+     "versions of one SBUF tile that exist at a time, at most; 0: as many as SBUF holds"},
     {"place_large_first", kSwitch, "allocate_sbuf",
      "large tiles get their places in SBUF first when tiles do not fit otherwise"},
     {"forward_stores", kSwitch, "forward_stores",

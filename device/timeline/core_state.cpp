@@ -33,6 +33,7 @@ CoreState::CoreState(const Program& program, const Architecture& architecture, b
       dma(architecture, cores_on_stack(program, architecture)),
       ports(architecture),
       semaphores(architecture),
+      queues(kEngineCount, QueueSemaphores(architecture.semaphore.queue_set)),
       pending(histories_of_hazard_groups<PendingAccesses>(program)) {}
 
 Picoseconds CoreState::next_issue(EngineKind engine) const {
@@ -56,6 +57,7 @@ void CoreState::visit(StateVisitor& visitor) {
   dma.visit(visitor);
   ports.visit(visitor);
   semaphores.visit(visitor);
+  for (QueueSemaphores& queue : queues) queue.visit(visitor);
   for (Picoseconds& time : registers_ready) visitor.time(time);
   visitor.time(collectives_end);
   visitor.time(last);

@@ -24,6 +24,8 @@ struct CoreState {
   /// The same of a DMA trigger, which needs the engine's sequencer only; of TensorE all of it.
   Picoseconds next_dispatch(EngineKind engine) const;
   ElementwiseEngine& pipeline(EngineKind engine) { return pipelines[static_cast<size_t>(engine)]; }
+  /// Of the queue that an engine feeds.
+  QueueSemaphores& queue(Slot slot) { return queues[static_cast<size_t>(engine_of(slot))]; }
   void hold_all_until(Picoseconds time);
   void visit(StateVisitor& visitor);
 
@@ -32,6 +34,7 @@ struct CoreState {
   DmaEngines dma;
   SharedPorts ports;
   Semaphores semaphores;
+  std::vector<QueueSemaphores> queues;   // by the engine that feeds the queue
   std::vector<PendingAccesses> pending;  // by hazard group
   std::array<Picoseconds, kEngineCount> registers_ready{};
   Picoseconds collectives_end{};  // of the last one; they run one after the other

@@ -86,6 +86,7 @@ Picoseconds CoreWalk::wait(uint32_t index, Slot own, Picoseconds ready) {
     access.pending->gather(access.region, access.reads, access.writes, own, state_.semaphores,
                            waits);
   }
+  if (!has_semaphore(own)) waits.need(own, state_.queue(own).next_free());
   const Picoseconds start = state_.semaphores.start(instruction.engine, waits, ready);
   if (options_.observer != nullptr) notify_instance(index, waits, ready, start);
   for (const Span& event : state_.semaphores.events()) {

@@ -96,6 +96,7 @@ class CoreWalk {
       if (access.pending != nullptr)
         access.pending->record(access.region, access.writes, slot, done);
     }
+    if (is_queue(slot)) state_.queue(slot).take(done);
     state_.last = std::max(state_.last, done);
     if (!producers_.empty()) complete_producer(instruction, slot, done);
   }
@@ -118,9 +119,14 @@ class CoreWalk {
                    Picoseconds streamed);
   void report_transfer(uint32_t index, const Span& transfer, int64_t bytes);
   void notify_instance(uint32_t index, const Waits& waits, Picoseconds ready, Picoseconds start);
+  /// Whether what `own` will complete need not wait for a semaphore of its queue; true for engines.
+  bool has_semaphore(Slot own) {
+    if (!is_queue(own)) return true;
+    return state_.semaphores.known(engine_of(own), own, state_.queue(own).next_free());
+  }
   /// Earliest start, from `ready` on, of an instance that `own` will complete.
   Picoseconds await(uint32_t index, Slot own, Picoseconds ready) {
-    bool settled = !has_edges_or_observer_;
+    bool settled = !has_edges_or_observer_ && has_semaphore(own);
     for (const OperandAccess& access : accesses_) {
       settled =
           settled && (access.pending == nullptr || access.pending->is_settled(access.writes, own));

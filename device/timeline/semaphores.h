@@ -1,8 +1,10 @@
 #pragma once
 // Waiting for other engines and DMA queues.
 
+#include <algorithm>
 #include <array>
 #include <span>
+#include <vector>
 
 #include "device/arch/architecture.h"
 #include "device/operand/engine.h"
@@ -69,6 +71,33 @@ class Semaphores {
   std::array<Span, Waits::kMaximum> events_{};
   std::array<Picoseconds, Waits::kMaximum> released_{};
   size_t event_count_ = 0;
+};
+
+/// A queue has a set of semaphores, and each transfer increments one of them 16 times, once per
+/// DMA engine. Two transfers on the way could not be told apart by one semaphore, so the trigger of
+/// a transfer waits for the one that had its semaphore before: at most as many transfers of a queue
+/// are on the way as it has semaphores (docs/hardware_facts.md#semaphores).
+class QueueSemaphores {
+ public:
+  /// `count`: semaphores of the queue; with none, as many transfers as like are on the way.
+  explicit QueueSemaphores(int64_t count) : done_(static_cast<size_t>(count), kNever) {}
+
+  /// When the semaphore of the next transfer is free: the completion of the transfer that had it,
+  /// before all times if none had.
+  Picoseconds next_free() const { return done_.empty() ? kNever : done_.front(); }
+  /// The next transfer takes its semaphore until it completes at `done`.
+  void take(Picoseconds done) {
+    if (done_.empty()) return;
+    std::move(done_.begin() + 1, done_.end(), done_.begin());
+    done_.back() = done;
+  }
+  void visit(StateVisitor& visitor) {
+    for (Picoseconds& time : done_) visitor.time(time);
+  }
+
+ private:
+  static constexpr Picoseconds kNever{-1};
+  std::vector<Picoseconds> done_;  // of the last transfers, oldest first: one per semaphore
 };
 
 }  // namespace neuron_sim
