@@ -192,7 +192,7 @@ void add_rates(std::vector<Field>& fields) {
   add("two_inputs_16bit", &Rates::two_inputs_16bit);
   add("copy_16bit", &Rates::copy_16bit);
   add("copy_16bit_mixed", &Rates::copy_16bit_mixed);
-  add("scalar_operand_fp32", &Rates::scalar_operand_fp32);
+  add("scalar_operand", &Rates::scalar_operand);
   add("reduce_16bit", &Rates::reduce_16bit);
   add("memset_16bit_zero", &Rates::memset_16bit_zero);
   add("iterative", &Rates::iterative);

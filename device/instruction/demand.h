@@ -27,7 +27,7 @@ enum class RateClass : uint8_t {
   kTwoInputs16bit,
   kCopy16bit,
   kCopy16bitMixed,
-  kScalarOperandFp32,
+  kScalarOperand,
   kReduce16bit,
   kMemset16bitZero,
   kIterative,

@@ -13,7 +13,7 @@ double ElementwiseEngine::rate(RateClass rate) const {
     case RateClass::kTwoInputs16bit: return rates_.two_inputs_16bit;
     case RateClass::kCopy16bit: return rates_.copy_16bit;
     case RateClass::kCopy16bitMixed: return rates_.copy_16bit_mixed;
-    case RateClass::kScalarOperandFp32: return rates_.scalar_operand_fp32;
+    case RateClass::kScalarOperand: return rates_.scalar_operand;
     case RateClass::kReduce16bit: return rates_.reduce_16bit;
     case RateClass::kMemset16bitZero: return rates_.memset_16bit_zero;
     case RateClass::kIterative: return rates_.iterative;

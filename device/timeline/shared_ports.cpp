@@ -10,7 +10,7 @@ bool is_fast(RateClass rate) {
     case RateClass::kCopy16bitMixed:
     case RateClass::kTwoInputs16bit:
     case RateClass::kTwoInputsBf16:
-    case RateClass::kScalarOperandFp32:
+    case RateClass::kScalarOperand:
     case RateClass::kReduce16bit:
     case RateClass::kMemset16bitZero: return true;
     default: return false;

@@ -214,10 +214,9 @@ Demand demand(const Draft& draft, const Architecture&) {
       (stage(draft, 0).op == AluOp::kRsqrt || stage(draft, 1).op == AluOp::kRsqrt)) {
     rate = RateClass::kGpSimdRsqrt;
   }
-  if (draft.engine == EngineKind::kVector && data.dtype() == Dtype::kFloat32 &&
-      dst.dtype() == Dtype::kFloat32 && data.memory() == MemoryKind::kSbuf &&
-      dst.memory() == MemoryKind::kSbuf) {
-    rate = RateClass::kScalarOperandFp32;
+  if (draft.engine == EngineKind::kVector && rate == RateClass::kOneInput &&
+      data.memory() == MemoryKind::kSbuf && dst.memory() == MemoryKind::kSbuf) {
+    rate = RateClass::kScalarOperand;
   }
   Demand result = elementwise::demand(rate, data, {&dst, &data});
   result.steps[0].pointer_operand =

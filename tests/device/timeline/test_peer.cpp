@@ -25,8 +25,8 @@ Architecture round_numbers() {
     engine->latency = ns(100);
     engine->stride_factor = 1;
   }
-  for (const auto rate : {&Rates::one_input, &Rates::gpsimd_one_input, &Rates::copy_16bit,
-                          &Rates::scalar_operand_fp32}) {
+  for (const auto rate :
+       {&Rates::one_input, &Rates::gpsimd_one_input, &Rates::copy_16bit, &Rates::scalar_operand}) {
     a.rates.*rate = 1;
   }
   a.semaphore = {};

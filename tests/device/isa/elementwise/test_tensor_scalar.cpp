@@ -243,14 +243,21 @@ TEST(TensorScalar, demands_the_rate_class_of_its_operands) {
     return tiles.bench.demand(kTensorScalar, tiles.instruction.draft()).steps[0];
   };
   Step fp32 = step(tiles_of(kF32, {2, 7}));
-  EXPECT_EQ(fp32.rate, RateClass::kScalarOperandFp32);
+  EXPECT_EQ(fp32.rate, RateClass::kScalarOperand);
   EXPECT_EQ(fp32.elements, 7);
   EXPECT_FALSE(fp32.pointer_operand);
   EXPECT_EQ(step(tiles_of(kF32, {2, 7}, {}, kPsum)).rate, RateClass::kOneInput);
   EXPECT_TRUE(step(tiles_of(kF32, {2, 7}, {}, kPsum)).source_psum);
   EXPECT_EQ(step(tiles_of(Dtype::kBfloat16, {2, 7})).rate, RateClass::kCopy16bit);
   EXPECT_EQ(step(tiles_of(Dtype::kBfloat16, {2, 7}, {}, kPsum)).rate, RateClass::kCopy16bitMixed);
-  EXPECT_EQ(step(tiles_of(Dtype::kInt32, {2, 7})).rate, RateClass::kOneInput);
+  EXPECT_EQ(step(tiles_of(Dtype::kInt32, {2, 7})).rate, RateClass::kScalarOperand);
+  for (const Dtype to : {kF32, Dtype::kInt32}) {  // one 16-bit side alone has no mode of its own
+    Tiles mixed = tiles_of(Dtype::kBfloat16, {2, 7});
+    mixed.instruction.dst = mixed.bench.tile(kSbuf, to, {2, 7}, "wide");
+    EXPECT_EQ(step(mixed).rate, RateClass::kScalarOperand) << name(to);
+    mixed.instruction.dst = mixed.bench.tile(kPsum, to, {2, 7}, "bank");
+    EXPECT_EQ(step(mixed).rate, RateClass::kOneInput) << name(to);
+  }
   Tiles pointer = tiles_of(kF32, {2, 7});
   pointer.instruction.operand0 = pointer.bench.tile(kSbuf, kF32, {2, 1}, "w");
   EXPECT_TRUE(step(pointer).pointer_operand);
