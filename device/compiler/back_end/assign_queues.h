@@ -8,8 +8,12 @@
 // generation 2 and three on generation 3 with --disable-dge are published with, neuronx-cc about
 // 2.15 to 2.21: ewang675/asst4-trainium at 16517553, sahiljain01/asst4-trainium at bc167552,
 // waahm7/asst4-trainium at 50f26140, ichuniq/asst4-trainium at ba2c5b17,
-// chengli2003/asst4-trainium2 at a57e57b1, riya-ranjan/cs149-pa4 at fe847235): loads on Sync,
-// stores on GpSimd, also those of constants and of spilled tiles, whatever else is idle.
+// chengli2003/asst4-trainium2 at a57e57b1, riya-ranjan/cs149-pa4 at fe847235): loads on Sync, also
+// those of constants, of spilled tiles and of intermediate tensors; stores of results on GpSimd,
+// whatever else is idle. Not modelled: intermediate tensors and spilled tiles are stored by the
+// engine that computes them (3,148 copies on Scalar, as many stores on it, and 848 on Vector, in
+// conv2d_3_float16.neff of chengli2003), and they, their loads and constants have a queue of their
+// own on each engine (qSPSpillReload0 beside qSPIO0).
 
 #include "device/compiler/line/straight_line.h"
 #include "device/compiler/settings/pass_settings.h"
