@@ -37,12 +37,11 @@ class PendingAccesses {
   /// Adds what an access waits for; its engine then waits for all of it (Semaphores::start).
   void gather(const Region& region, bool reads, bool writes, Slot own, const Semaphores& semaphores,
               Waits& waits) {
-    const auto& waited = semaphores.waited(engine_of(own));
     std::array<int64_t, 2> open{};  // reads, writes that stay unsettled
     const auto delays = [&](const HistoryEntry<Completion>& entry, bool is_write) {
       const bool in_order = entry.slot == own && !is_queue(own);
       if (in_order && (!is_write || own == kTensor)) return false;
-      const bool later = entry.stamp.time > waited[entry.slot];
+      const bool later = !semaphores.known(engine_of(own), entry.slot, entry.stamp.time);
       open[is_write ? 1 : 0] += later ? 1 : 0;
       return later && (reads || !in_order);
     };

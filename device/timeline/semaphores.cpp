@@ -41,8 +41,23 @@ void Waits::need(Slot producer, Picoseconds completion) {
   completions_[place] = completion.count;
 }
 
+void WaitedTransfers::add(Picoseconds completion) {
+  if (has(completion)) return;
+  times_.push_back(completion);
+  if (times_.size() <= kept_) return;
+  all_until_ = std::max(all_until_, times_.front());
+  times_.erase(times_.begin());
+}
+
+void WaitedTransfers::visit(StateVisitor& visitor) {
+  visitor.time(all_until_);
+  visitor.other(static_cast<int64_t>(times_.size()));
+  for (Picoseconds& time : times_) visitor.time(time);
+}
+
 Semaphores::Semaphores(const Architecture& architecture) : timing_(architecture.semaphore) {
   for (auto& row : waited_) row.fill(kNever);
+  for (auto& row : transfers_) row.fill(WaitedTransfers(timing_.queue_set));
 }
 
 Picoseconds Semaphores::start(EngineKind consumer, const Waits& waits, Picoseconds ready) {
@@ -53,8 +68,11 @@ Picoseconds Semaphores::start(EngineKind consumer, const Waits& waits, Picosecon
   for (size_t i = waits.count(); i-- > 0;) {
     const Slot producer = waits.producer(i);
     const Picoseconds completion = waits.completion(i);
-    Picoseconds& waited = waited_[own][producer];
-    waited = std::max(waited, completion);
+    if (is_queue(producer)) {
+      transfers_[own][producer - kEngineCount].add(completion);
+    } else {
+      waited_[own][producer] = std::max(waited_[own][producer], completion);
+    }
     const size_t row = is_queue(producer) ? static_cast<size_t>(kEngineCount) : producer;
     const Picoseconds wake =
         producer == slot_of(consumer) ? timing_.same_engine : timing_.wake[row][own];
@@ -81,6 +99,9 @@ Picoseconds Semaphores::largest() const {
 void Semaphores::visit(StateVisitor& visitor) {
   for (auto& row : waited_) {
     for (Picoseconds& time : row) visitor.time(time);
+  }
+  for (auto& row : transfers_) {
+    for (WaitedTransfers& transfers : row) transfers.visit(visitor);
   }
 }
 

@@ -33,6 +33,27 @@ class Waits {
   size_t count_ = 0;
 };
 
+/// The transfers of one DMA queue that one engine has waited for. Each has its own semaphore, so a
+/// wait for one says nothing about another, until its semaphore belongs to a later transfer that
+/// the engine waits for: those before the oldest that is kept count as waited for.
+class WaitedTransfers {
+ public:
+  /// `kept`: semaphores of the queue; with none, a wait for a transfer is one for all before it.
+  explicit WaitedTransfers(int64_t kept = 0) : kept_(static_cast<size_t>(kept)) {}
+
+  bool has(Picoseconds completion) const {
+    return completion <= all_until_ ||
+           std::find(times_.begin(), times_.end(), completion) != times_.end();
+  }
+  void add(Picoseconds completion);
+  void visit(StateVisitor& visitor);
+
+ private:
+  size_t kept_ = 0;
+  Picoseconds all_until_{-1};
+  std::vector<Picoseconds> times_;  // in the order of the waits
+};
+
 /// Turns waits into the earliest start of an instruction. An engine that has waited for a
 /// semaphore value does not pay for it again. One instruction waits for one semaphore, that with
 /// the lowest number in the order Scalar, Tensor, Vector, GpSimd, Sync, DMA (10 of 10 cases of the
@@ -44,11 +65,9 @@ class Semaphores {
 
   /// Whether `consumer` has waited for this already.
   bool known(EngineKind consumer, Slot producer, Picoseconds completion) const {
-    return completion <= waited(consumer)[producer];
-  }
-  /// The latest completion of each producer that `consumer` has waited for.
-  const std::array<Picoseconds, kSlotCount>& waited(EngineKind consumer) const {
-    return waited_[static_cast<size_t>(consumer)];
+    const auto own = static_cast<size_t>(consumer);
+    if (is_queue(producer)) return transfers_[own][producer - kEngineCount].has(completion);
+    return completion <= waited_[own][producer];
   }
   /// start() without waits.
   Picoseconds no_wait(Picoseconds ready) {
@@ -67,7 +86,9 @@ class Semaphores {
 
  private:
   const SemaphoreTiming& timing_;
-  std::array<std::array<Picoseconds, kSlotCount>, kEngineCount> waited_{};
+  // The latest completion of each engine, and the transfers of each queue, by consumer.
+  std::array<std::array<Picoseconds, kEngineCount>, kEngineCount> waited_{};
+  std::array<std::array<WaitedTransfers, kEngineCount>, kEngineCount> transfers_;
   std::array<Span, Waits::kMaximum> events_{};
   std::array<Picoseconds, Waits::kMaximum> released_{};
   size_t event_count_ = 0;

@@ -91,6 +91,34 @@ TEST_F(SemaphoresTest, AValueThatWasWaitedForIsKnown) {
   EXPECT_FALSE(semaphores.known(EngineKind::kGpSimd, kFromTensor, ns(500)));
 }
 
+TEST_F(SemaphoresTest, AWaitForATransferSaysNothingAboutAnEarlierOne) {
+  architecture.semaphore.queue_set = 2;
+  Semaphores two(architecture);
+  const auto wait_for = [&](int64_t completion) {
+    Waits waits;
+    waits.need(kFromQueue, ns(completion));
+    two.start(kVector, waits, ns(0));
+  };
+  wait_for(300);
+  EXPECT_TRUE(two.known(kVector, kFromQueue, ns(300)));
+  EXPECT_FALSE(two.known(kVector, kFromQueue, ns(200)));
+  EXPECT_FALSE(two.known(EngineKind::kGpSimd, kFromQueue, ns(300)));
+  EXPECT_FALSE(two.known(kVector, queue_of(EngineKind::kSync), ns(300)));
+  wait_for(200);
+  EXPECT_TRUE(two.known(kVector, kFromQueue, ns(200)));
+  EXPECT_FALSE(two.known(kVector, kFromQueue, ns(250)));
+  wait_for(400);  // the third of two semaphores: the first one's belongs to a later transfer now
+  EXPECT_TRUE(two.known(kVector, kFromQueue, ns(250)));
+  EXPECT_TRUE(two.known(kVector, kFromQueue, ns(300)));
+  EXPECT_FALSE(two.known(kVector, kFromQueue, ns(301)));
+}
+
+TEST_F(SemaphoresTest, WithoutASetAWaitForATransferIsOneForAllBefore) {
+  start({{kFromQueue, 300}}, 0);
+  EXPECT_TRUE(semaphores.known(kVector, kFromQueue, ns(299)));
+  EXPECT_FALSE(semaphores.known(kVector, kFromQueue, ns(301)));
+}
+
 TEST_F(SemaphoresTest, WaitsForMoreTransfersThanItCanTellApart) {
   Waits waits;
   for (int64_t i = 1; i <= 40; ++i) waits.need(kFromQueue, ns(1000 * i));
