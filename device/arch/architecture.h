@@ -208,7 +208,7 @@ struct SemaphoreTiming {
   Picoseconds same_engine{};                ///< read after write on one engine, after the latency
   std::array<Picoseconds, 5> extra_wait{};  ///< a second wait of one instruction: delays it
   std::array<Picoseconds, 5> extra_wait_shown{};  ///< duration of the EVENT_SEMAPHORE that does it
-  int64_t queue_set = 0;  ///< semaphores of a DMA queue: its transfers that can be on the way
+  int64_t queue_set = 0;  ///< semaphores of a DMA queue: its limit of outstanding transfers
 };
 
 /// What the two physical cores of a logical core exchange (core_barrier, sendrecv). No public

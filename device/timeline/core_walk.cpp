@@ -86,7 +86,7 @@ Picoseconds CoreWalk::wait(uint32_t index, Slot own, Picoseconds ready) {
     access.pending->gather(access.region, access.reads, access.writes, own, state_.semaphores,
                            waits);
   }
-  if (!has_semaphore(own)) waits.need(own, state_.queue(own).next_free());
+  if (!has_semaphore(index, own)) waits.need(own, state_.queue(own).next_free());
   const Picoseconds start = state_.semaphores.start(instruction.engine, waits, ready);
   if (options_.observer != nullptr) notify_instance(index, waits, ready, start);
   for (const Span& event : state_.semaphores.events()) {
@@ -237,8 +237,8 @@ Picoseconds CoreWalk::arrive(uint32_t index, const int64_t* variables) {
   const Instruction& instruction = program_.instructions[index];
   begin(index, variables);
   const EngineKind engine = instruction.engine;
-  const bool by_dma = program_.demands[instruction.demand].steps[0].unit == Unit::kDma;
-  return await(index, by_dma ? queue_of(engine) : slot_of(engine), state_.next_issue(engine));
+  const Slot own = triggers_dma(instruction) ? queue_of(engine) : slot_of(engine);
+  return await(index, own, state_.next_issue(engine));
 }
 
 }  // namespace neuron_sim

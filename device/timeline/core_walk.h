@@ -96,7 +96,7 @@ class CoreWalk {
       if (access.pending != nullptr)
         access.pending->record(access.region, access.writes, slot, done);
     }
-    if (is_queue(slot)) state_.queue(slot).take(done);
+    if (is_queue(slot) && triggers_dma(instruction)) state_.queue(slot).take(done);
     state_.last = std::max(state_.last, done);
     if (!producers_.empty()) complete_producer(instruction, slot, done);
   }
@@ -119,14 +119,18 @@ class CoreWalk {
                    Picoseconds streamed);
   void report_transfer(uint32_t index, const Span& transfer, int64_t bytes);
   void notify_instance(uint32_t index, const Waits& waits, Picoseconds ready, Picoseconds start);
-  /// Whether what `own` will complete need not wait for a semaphore of its queue; true for engines.
-  bool has_semaphore(Slot own) {
-    if (!is_queue(own)) return true;
+  /// Collectives have queues of their own, on the CC-Cores (trainium2_arch.rst).
+  bool triggers_dma(const Instruction& instruction) const {
+    return program_.demands[instruction.demand].steps[0].unit == Unit::kDma;
+  }
+  /// Whether an instance may start without waiting for a semaphore of its queue.
+  bool has_semaphore(uint32_t index, Slot own) {
+    if (!triggers_dma(program_.instructions[index])) return true;
     return state_.semaphores.known(engine_of(own), own, state_.queue(own).next_free());
   }
   /// Earliest start, from `ready` on, of an instance that `own` will complete.
   Picoseconds await(uint32_t index, Slot own, Picoseconds ready) {
-    bool settled = !has_edges_or_observer_ && has_semaphore(own);
+    bool settled = !has_edges_or_observer_ && has_semaphore(index, own);
     for (const OperandAccess& access : accesses_) {
       settled =
           settled && (access.pending == nullptr || access.pending->is_settled(access.writes, own));

@@ -33,12 +33,13 @@ class Waits {
   size_t count_ = 0;
 };
 
-/// The transfers of one DMA queue that one engine has waited for. Each has its own semaphore, so a
-/// wait for one says nothing about another, until its semaphore belongs to a later transfer that
-/// the engine waits for: those before the oldest that is kept count as waited for.
+/// The transfers of one DMA queue that one engine has waited for. Each has its own semaphore, so
+/// waiting for one does not cover another. Once the engine has waited for as many later transfers
+/// as the queue has semaphores, those have reused the semaphore, and the transfer counts as waited
+/// for.
 class WaitedTransfers {
  public:
-  /// `kept`: semaphores of the queue; with none, a wait for a transfer is one for all before it.
+  /// `kept`: semaphores of the queue; if 0, waiting for a transfer covers all earlier ones.
   explicit WaitedTransfers(int64_t kept = 0) : kept_(static_cast<size_t>(kept)) {}
 
   bool has(Picoseconds completion) const {
@@ -94,17 +95,17 @@ class Semaphores {
   size_t event_count_ = 0;
 };
 
-/// A queue has a set of semaphores, and each transfer increments one of them 16 times, once per
-/// DMA engine. Two transfers on the way could not be told apart by one semaphore, so the trigger of
-/// a transfer waits for the one that had its semaphore before: at most as many transfers of a queue
-/// are on the way as it has semaphores (docs/hardware_facts.md#semaphores).
+/// The semaphores of a DMA queue, which its transfers take in turn. Each transfer increments one of
+/// them 16 times, once per DMA engine. A trigger waits for the transfer that last used its
+/// semaphore, because one semaphore cannot tell two outstanding transfers apart: a queue has no
+/// more outstanding transfers than semaphores (docs/hardware_facts.md#semaphores).
 class QueueSemaphores {
  public:
-  /// `count`: semaphores of the queue; with none, as many transfers as like are on the way.
+  /// `count`: semaphores of the queue; if 0, outstanding transfers are not limited.
   explicit QueueSemaphores(int64_t count) : done_(static_cast<size_t>(count), kNever) {}
 
-  /// When the semaphore of the next transfer is free: the completion of the transfer that had it,
-  /// before all times if none had.
+  /// When the semaphore of the next transfer is free: the completion of the transfer that last used
+  /// it; negative if it is unused.
   Picoseconds next_free() const { return done_.empty() ? kNever : done_.front(); }
   /// The next transfer takes its semaphore until it completes at `done`.
   void take(Picoseconds done) {

@@ -12,8 +12,8 @@
 // those of constants, of spilled tiles and of intermediate tensors; stores of results on GpSimd,
 // whatever else is idle. Not modelled: intermediate tensors and spilled tiles are stored by the
 // engine that computes them (3,148 copies on Scalar, as many stores on it, and 848 on Vector, in
-// conv2d_3_float16.neff of chengli2003), and they, their loads and constants have a queue of their
-// own on each engine (qSPSpillReload0 beside qSPIO0).
+// conv2d_3_float16.neff of chengli2003), and these stores, their loads and the loads of
+// constants use a separate queue of each engine (qSPSpillReload0 beside qSPIO0).
 
 #include "device/compiler/line/straight_line.h"
 #include "device/compiler/settings/pass_settings.h"

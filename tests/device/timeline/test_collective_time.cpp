@@ -190,5 +190,42 @@ TEST(CollectiveTime, CollectivesOfACoreFollowEachOtherAndTheirData) {
             from_nanoseconds(20));
 }
 
+/// Start of the last trigger on GpSimd: of a load after a load or a collective of other bytes.
+Picoseconds last_trigger(bool after_collective, int64_t queue_set) {
+  Architecture architecture = round_numbers();
+  architecture.semaphore.queue_set = queue_set;
+  Builder builder("queued", architecture);
+  const View a = builder.scratch("a", {1000}, Dtype::kFloat32);
+  const View b = builder.scratch("b", {1000}, Dtype::kFloat32);
+  const View c = builder.scratch("c", {1000}, Dtype::kFloat32);
+  const View d = builder.scratch("d", {1000}, Dtype::kFloat32);
+  const auto on_gpsimd = [](const View& dst, const View& src) {
+    return DmaCopy{.dst = dst, .src = src, .engine = EngineKind::kGpSimd};
+  };
+  if (after_collective) {
+    builder.emit(Collective{CollectiveKind::kPermuteImplicit, b, a, ring_of(2)});
+  } else {
+    builder.emit(on_gpsimd(b, a));
+  }
+  builder.emit(on_gpsimd(d, c));
+  const auto program = builder.finish();
+  EXPECT_EQ(program->instructions[0].engine, EngineKind::kGpSimd);
+  struct : TimelineObserver {
+    void step(const Program&, const StepEvent& event) override {
+      if (event.kind == EventKind::kTrigger) last = event.span.start;
+    }
+    Picoseconds last;
+  } observer;
+  TimelineOptions options;
+  options.observer = &observer;
+  simulate(*program, {}, options);
+  return observer.last;
+}
+
+TEST(CollectiveTime, ACollectiveUsesNoSemaphoreOfTheDmaQueue) {
+  EXPECT_EQ(last_trigger(/*after_collective=*/true, 1), last_trigger(true, 16));
+  EXPECT_GT(last_trigger(/*after_collective=*/false, 1), last_trigger(false, 16));
+}
+
 }  // namespace
 }  // namespace neuron_sim

@@ -91,7 +91,7 @@ TEST_F(SemaphoresTest, AValueThatWasWaitedForIsKnown) {
   EXPECT_FALSE(semaphores.known(EngineKind::kGpSimd, kFromTensor, ns(500)));
 }
 
-TEST_F(SemaphoresTest, AWaitForATransferSaysNothingAboutAnEarlierOne) {
+TEST_F(SemaphoresTest, WaitingForATransferDoesNotCoverAnEarlierOne) {
   architecture.semaphore.queue_set = 2;
   Semaphores two(architecture);
   const auto wait_for = [&](int64_t completion) {
@@ -107,13 +107,13 @@ TEST_F(SemaphoresTest, AWaitForATransferSaysNothingAboutAnEarlierOne) {
   wait_for(200);
   EXPECT_TRUE(two.known(kVector, kFromQueue, ns(200)));
   EXPECT_FALSE(two.known(kVector, kFromQueue, ns(250)));
-  wait_for(400);  // the third of two semaphores: the first one's belongs to a later transfer now
+  wait_for(400);  // reuses the semaphore of the transfer that completed at 300
   EXPECT_TRUE(two.known(kVector, kFromQueue, ns(250)));
   EXPECT_TRUE(two.known(kVector, kFromQueue, ns(300)));
   EXPECT_FALSE(two.known(kVector, kFromQueue, ns(301)));
 }
 
-TEST_F(SemaphoresTest, WithoutASetAWaitForATransferIsOneForAllBefore) {
+TEST_F(SemaphoresTest, WaitingForATransferCoversAllEarlierOnesOfAQueueWithoutSemaphores) {
   start({{kFromQueue, 300}}, 0);
   EXPECT_TRUE(semaphores.known(kVector, kFromQueue, ns(299)));
   EXPECT_FALSE(semaphores.known(kVector, kFromQueue, ns(301)));

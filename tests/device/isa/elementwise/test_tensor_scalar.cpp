@@ -251,7 +251,7 @@ TEST(TensorScalar, demands_the_rate_class_of_its_operands) {
   EXPECT_EQ(step(tiles_of(Dtype::kBfloat16, {2, 7})).rate, RateClass::kCopy16bit);
   EXPECT_EQ(step(tiles_of(Dtype::kBfloat16, {2, 7}, {}, kPsum)).rate, RateClass::kCopy16bitMixed);
   EXPECT_EQ(step(tiles_of(Dtype::kInt32, {2, 7})).rate, RateClass::kScalarOperand);
-  for (const Dtype to : {kF32, Dtype::kInt32}) {  // one 16-bit side alone has no mode of its own
+  for (const Dtype to : {kF32, Dtype::kInt32}) {  // fast 16-bit modes need both sides
     Tiles mixed = tiles_of(Dtype::kBfloat16, {2, 7});
     mixed.instruction.dst = mixed.bench.tile(kSbuf, to, {2, 7}, "wide");
     EXPECT_EQ(step(mixed).rate, RateClass::kScalarOperand) << name(to);
