@@ -26,7 +26,7 @@ import neuron_sim.torch_device
 import torch
 from neuron_sim.model.workload import Request, load
 
-workload = load(Request("resnet50", 64))
+workload = load(Request("resnet18", 16))
 with torch.neuron_sim.timing_only(), torch.no_grad():
     images, model = workload.inputs[0].to("neuron_sim"), workload.module.to("neuron_sim")
     torch.compile(model, backend="neuron_sim", options={"auto_cast": "matmult"})(images)
@@ -106,4 +106,4 @@ def test_memory_twice_as_fast_hardly_changes_a_resnet_of_many_images(tmp_path):
         float(run("-c", IMAGES, folder=tmp_path, NEURON_SIM_ARCH=memory(factor, tmp_path)))
         for factor in (1, 2)
     )
-    assert 0.82 < fast / slow <= 1  # some of its activations pass through HBM
+    assert 0.85 < fast / slow <= 1  # some of its activations pass through HBM

@@ -11,12 +11,12 @@ import torch
 FOLDER = Path(__file__).parents[2] / "torch_suites"
 # Of each suite; all of them take about three minutes of one core.
 SHARES = {
-    "forward": 0.5,
-    "backward": 1.0,
+    "forward": 0.15,
+    "backward": 0.5,
     "modules": 1.0,
     "optimizers": 1.0,
-    "references": 0.5,
-    "refusals": 0.5,
+    "references": 0.15,
+    "refusals": 0.25,
     "empty": 0.25,
 }
 
