@@ -1,6 +1,6 @@
 # The entry points of development. Each installs what it needs; a second run takes seconds.
 #   make demo    build, install the package and run models/demo.py
-#   make test    core tests with sanitizers, ctest, pytest
+#   make test    core tests on a sanitized library, ctest, pytest
 #   make test-torch    PyTorch's own databases and test files on the device
 #   make test-browser    the timeline page in Debian's chromium
 #   make fuzz    random operators, kernels, programs, files and commands (CASES=1000 of each class)

@@ -27,7 +27,11 @@ if(core_sources)
     PUBLIC Threads::Threads
     PRIVATE neuron_sim_flags fmt::fmt-header-only neuron_sim_tomlplusplus neuron_sim_json
             DNNL::dnnl)
-  if(NOT NEURON_SIM_SANITIZE)  # a sanitized library leaves the run-time's symbols to the program
+  if(NEURON_SIM_SANITIZE)
+    # It leaves the run-time's symbols to the program, but calls its own inline functions, not those
+    # of a program that is not sanitized (tools/test_sanitized.sh --library).
+    target_link_options(neuron_sim_core PRIVATE LINKER:-Bsymbolic-functions)
+  else()
     target_link_options(neuron_sim_core PRIVATE LINKER:-z,defs)
   endif()
 endif()
