@@ -22,7 +22,8 @@ if(NEURON_SIM_MODELS AND TARGET torch_neuron_sim)
     target_link_libraries(model_${name} PRIVATE neuron_sim_json)
     set_target_properties(model_${name} PROPERTIES
       OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/models")
-    # Tests build these from models/consumer, as users do; here only by name (a minute each).
+    # tests/python/package/test_cpp_programs.py builds these from models/consumer, as users do;
+    # here they are built only by name (a minute each).
     if(name MATCHES "^(classify_images|run_exported|training_loop)$")
       set_target_properties(model_${name} PROPERTIES EXCLUDE_FROM_ALL ON)
     endif()

@@ -3,8 +3,8 @@
 # core_tests in one process per processor, many tests in each, so that leftovers of one test
 # meet the next.
 # `test_sanitized.sh --library` instruments the library alone, with ASan and UBSan, and runs the
-# core_tests of build/release with it: the tests take three times as long to compile as the library.
-# Their own code is then not checked.
+# core_tests of build/release with it: the tests take longer to compile than the library. Their own
+# code is then not checked.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 preset=${1:-asan-ubsan}

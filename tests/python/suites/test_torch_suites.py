@@ -9,7 +9,7 @@ import pytest
 import torch
 
 FOLDER = Path(__file__).parents[2] / "torch_suites"
-# Of each suite; all of them take about three minutes of one core.
+# Of each suite; all of them take about four minutes of one core.
 SHARES = {
     "forward": 0.15,
     "backward": 0.5,
