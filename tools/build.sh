@@ -21,8 +21,7 @@ configure() {
 # A hash of every file that goes into the package.
 package_key() {
   local paths=() path
-  for path in device ops csrc python_bindings benchmarks/fidelity cmake CMakeLists.txt \
-    pyproject.toml; do
+  for path in device ops csrc python_bindings cmake CMakeLists.txt pyproject.toml; do
     [[ -e $path ]] && paths+=("$path")
   done
   find "${paths[@]}" -type f -not -name '*.pyc' -print0 | sort -z | xargs -0 sha256sum | sha256sum

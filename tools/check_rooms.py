@@ -25,7 +25,7 @@ PACKAGE = PurePosixPath("python_bindings/neuron_sim")
 COMPILED = ("._core", "._C")  # extension modules, which import nothing of the package
 #: Data; the tests, which mirror the tree; what `neuron-sim run` puts on paths (see its package).
 UNDOCUMENTED = (
-    "tests/", ".", "benchmarks/fidelity/data", "benchmarks/fidelity/traces/", f"{PACKAGE}/run/bin",
+    "tests/", ".", f"{PACKAGE}/fidelity/data", f"{PACKAGE}/fidelity/traces/", f"{PACKAGE}/run/bin",
     f"{PACKAGE}/run/site",
 )  # fmt: skip
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from generated_page import write_or_check
-from neuron_sim.command_line import Parser, build_parser
+from neuron_sim.command_line.parser import Parser, build_parser
 from neuron_sim.terminal.exit_codes import EXIT_CODES
 from neuron_sim.terminal.help_text import default_of, sentence_of
 

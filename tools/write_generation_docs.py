@@ -12,15 +12,19 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from neuron_sim.model import PUBLISHED_ARCHITECTURE
-from neuron_sim.run import ARCHITECTURE
+from neuron_sim.fidelity.published_models import PUBLISHED_ARCHITECTURE
+from neuron_sim.settings import ARCHITECTURE
 
 os.environ[ARCHITECTURE] = PUBLISHED_ARCHITECTURE  # before the device is loaded
 
-from neuron_sim.model.host_overhead import added, fitted, left_out
-from neuron_sim.model.published import Comparison, mean_absolute_error, rank_correlation
-from neuron_sim.model.published_generation import compare, published_generation
-from neuron_sim.model.published_trends import trends
+from neuron_sim.fidelity.published_models.generation import compare, published_generation
+from neuron_sim.fidelity.published_models.host_overhead import added, fitted, left_out
+from neuron_sim.fidelity.published_models.inference import (
+    Comparison,
+    mean_absolute_error,
+    rank_correlation,
+)
+from neuron_sim.fidelity.published_models.trends import trends
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "generation.md"
 COLUMNS = ("model", "instance", "weights", "batch", "context", "prompt")
@@ -32,7 +36,7 @@ HEAD = """# Generated text against published times
 Time to first token (TTFT, of a batch of prompts) and per output token (TPOT) as the vendor
 published them for 24 cores of an inf2.48xlarge and 32 cores of a trn1.32xlarge (aws-neuron-sdk,
 `about-neuron/benchmarks`; rows and sources in
-`python_bindings/neuron_sim/model/published_generation.json`), and the simulated times of one of
+`neuron_sim/fidelity/published_models/generation.json`), and the simulated times of one of
 these cores on the architecture of the instance, inf2 or trn1. Each row is `neuron-sim model NAME
 --instance INSTANCE --tp N --batch N --context N --input N`, with `--weight-dtype int8` where the
 weights are int8; all are `neuron-sim model --published`. No setting is specific to a model, and

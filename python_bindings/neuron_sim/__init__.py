@@ -6,9 +6,9 @@ device by itself (`torch.ones(3, device="neuron_sim")` needs no import); with
 """
 
 from neuron_sim._build import VERSION as __version__
-from neuron_sim._registration import autoload as _autoload  # entry point of group torch.backends
-from neuron_sim._sanitize import Finding, SanitizeError, sanitize
 from neuron_sim.layer_report import report
+from neuron_sim.sanitizer.checking import Finding, SanitizeError, sanitize
+from neuron_sim.torch_backend.registration import autoload as _autoload  # for torch.backends
 
 __all__ = [
     "Finding",

@@ -3,11 +3,11 @@
 It offers the same names as `torch.neuron_sim`. Needed only when PyTorch's autoload is off.
 """
 
-from neuron_sim._registration import register as _register
+from neuron_sim.torch_backend.registration import register as _register
 
 _register()
 
-from neuron_sim import _device_module  # noqa: E402
-from neuron_sim._device_module import *  # noqa: E402, F403
+from neuron_sim.torch_backend import device_module  # noqa: E402
+from neuron_sim.torch_backend.device_module import *  # noqa: E402, F403
 
-__all__ = _device_module.__all__
+__all__ = device_module.__all__

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import commands
 from findings import FoundError, source_of
-from neuron_sim.command_line import COMMANDS, build_parser
+from neuron_sim.command_line.parser import COMMANDS, build_parser
 
 _FOLDER = Path(tempfile.mkdtemp(prefix="fuzz-commands"))
 WORDS = (

@@ -1,5 +1,5 @@
 """Makes Accelerate and Hugging Face Trainer choose the device; Lightning: `clients.lightning`."""
 
-from neuron_sim.clients._choices import use
+from neuron_sim.torch_backend.client_choices import use
 
 __all__ = ["use"]

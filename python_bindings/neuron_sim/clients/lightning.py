@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 import torch
 
 import neuron_sim.torch_device  # noqa: F401 - registers the device
-from neuron_sim import _device_module as device_module
-from neuron_sim._device_state import DeviceLike, device_index
+from neuron_sim.torch_backend import device_module
+from neuron_sim.torch_backend.state import DeviceLike, device_index
 
 BACKEND = "neuron_sim"
 

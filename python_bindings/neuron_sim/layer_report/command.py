@@ -15,9 +15,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from neuron_sim.arguments import print_result
 from neuron_sim.files import write_whole
 from neuron_sim.model.options import add_workload_arguments, choose_architecture, faults_of
+from neuron_sim.terminal.arguments import print_result
 from neuron_sim.terminal.exit_codes import SUCCESS
 from neuron_sim.terminal.json_output import add_json
 from neuron_sim.terminal.tables import print_table

@@ -11,13 +11,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from neuron_sim._calling_place import calling_place, paths_within
-from neuron_sim._compiled_graphs import CompiledGraph, compiled_graphs, record_graph_runs
-from neuron_sim._device_fallback import fallback_counts
-from neuron_sim._device_timing_only import is_timing_only
-from neuron_sim._launches import Launch, record_launches
+from neuron_sim.calling_place import calling_place, paths_within
 from neuron_sim.layer_report.modules import is_compiled, original
 from neuron_sim.layer_report.placement import Arguments, tensors_in
+from neuron_sim.torch_backend.fallback import fallback_counts
+from neuron_sim.torch_backend.launches import Launch, record_launches
+from neuron_sim.torch_backend.timing_only import is_timing_only
+from neuron_sim.torch_compile.compiled_graphs import (
+    CompiledGraph,
+    compiled_graphs,
+    record_graph_runs,
+)
 
 Backward = bool | Callable[[Any], Tensor]
 """Whether to go backward, or the function that makes the loss of the output."""

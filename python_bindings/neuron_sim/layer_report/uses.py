@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from neuron_sim._launches import GRAPH, Launch
 from neuron_sim.layer_report.measurement import Measurement
+from neuron_sim.torch_backend.launches import GRAPH, Launch
 
 OVERHEAD = "(launch overhead)"
 """The path of what programs of torch.compile take before and after their instructions, which

@@ -13,7 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from neuron_sim import _core
 from neuron_sim.model import host_copies, layers
 from neuron_sim.model.workload import Workload
-from neuron_sim.run import ARCHITECTURE
+from neuron_sim.settings import ARCHITECTURE
 from neuron_sim.timeline.peaks import peak_operations
 
 DTYPES = {

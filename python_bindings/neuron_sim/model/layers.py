@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import nn
 
-from neuron_sim._launches import GRAPH
+from neuron_sim.torch_backend.launches import GRAPH
 
 
 @dataclass

@@ -8,10 +8,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from neuron_sim._extras import missing_package_sentence
-from neuron_sim.arguments import add_architecture, named_architecture
-from neuron_sim.run import ARCHITECTURE
+from neuron_sim.settings import ARCHITECTURE
+from neuron_sim.terminal.arguments import add_architecture, named_architecture
 from neuron_sim.terminal.exit_codes import ProgramError, sentence_of
+from neuron_sim.terminal.extras import missing_package_sentence
 
 DEFAULT_SEQUENCE = 128
 """Tokens per sequence, where none are asked for."""

@@ -20,8 +20,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from neuron_sim.arguments import add_architecture
 from neuron_sim.run.environment import script_environment
+from neuron_sim.terminal.arguments import add_architecture
 from neuron_sim.terminal.suggestions import did_you_mean_file
 
 SUMMARY = "run a script with NKI kernels as it is"

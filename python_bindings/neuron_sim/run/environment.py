@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from neuron_sim import run
+from neuron_sim import settings
 
 _FOLDER = Path(__file__).resolve().parent
 
@@ -35,28 +35,28 @@ def script_environment(
     environment = dict(base)
     _put_first(environment, "PYTHONPATH", _FOLDER / "site")
     _put_first(environment, "PATH", command_folder())
-    environment[run.INTERPRETER] = sys.executable
-    environment[run.PACKAGE_FOLDER] = str(_FOLDER.parents[1])
+    environment[settings.INTERPRETER] = sys.executable
+    environment[settings.PACKAGE_FOLDER] = str(_FOLDER.parents[1])
     if architecture is not None:
-        environment[run.ARCHITECTURE] = architecture_setting(architecture)
+        environment[settings.ARCHITECTURE] = settings.architecture_setting(architecture)
     if sanitize:
-        environment[run.SANITIZE] = "1"
+        environment[settings.SANITIZE] = "1"
     if explain_memory:
-        environment[run.EXPLAIN_MEMORY] = "1"
+        environment[settings.EXPLAIN_MEMORY] = "1"
     if timeline is not None:
-        environment[run.TIMELINE] = _writable(timeline)
+        environment[settings.TIMELINE] = _writable(timeline)
     if advice:
-        environment[run.ADVICE] = "1"
+        environment[settings.ADVICE] = "1"
     if override:
-        environment[run.OVERRIDE] = "1"
+        environment[settings.OVERRIDE] = "1"
     if eager:
-        environment[run.EAGER] = "1"
+        environment[settings.EAGER] = "1"
     if full_traceback:
-        environment[run.FULL_TRACEBACK] = "1"
+        environment[settings.FULL_TRACEBACK] = "1"
     if profile is not None:
-        environment[run.PROFILE] = _made(profile)
+        environment[settings.PROFILE] = _made(profile)
     if dump is not None:
-        environment[run.DUMP] = _dump_request(dump)
+        environment[settings.DUMP] = _dump_request(dump)
     return environment
 
 
@@ -75,15 +75,6 @@ def _put_first(environment: dict[str, str], variable: str, folder: Path) -> None
     others = [entry for entry in environment.get(variable, "").split(os.pathsep) if entry]
     entries = [str(folder), *(entry for entry in others if entry != str(folder))]
     environment[variable] = os.pathsep.join(entries)
-
-
-def architecture_setting(name_or_file: str) -> str:
-    """The value of NEURON_SIM_ARCH for a name or a file; ValueError when there is no such one."""
-    from neuron_sim import _core  # only to check a name
-
-    _core.architecture_facts(name_or_file)  # fails with the names that exist
-    # The script may change its working directory.
-    return os.path.abspath(name_or_file) if os.path.isfile(name_or_file) else name_or_file
 
 
 def _dump_request(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 
-from neuron_sim import run
+from neuron_sim import settings
 from neuron_sim.run import aliases, tracebacks
 
 OFF = 60
@@ -15,8 +15,8 @@ everything. The vendor's number is not public; scripts only pass it on."""
 
 def install() -> None:
     """Installs the import hook and what scripts expect from the vendor's package."""
-    aliases.install(override=os.environ.get(run.OVERRIDE) == "1")
-    if os.environ.get(run.FULL_TRACEBACK) != "1":
+    aliases.install(override=os.environ.get(settings.OVERRIDE) == "1")
+    if os.environ.get(settings.FULL_TRACEBACK) != "1":
         tracebacks.install()
     if not hasattr(logging, "OFF"):
         logging.OFF = OFF  # type: ignore[attr-defined]

@@ -21,13 +21,13 @@ import contextlib
 import os
 import sys
 
-from neuron_sim.arguments import add_architecture, chosen_architecture, print_result
 from neuron_sim.files import write_whole
 from neuron_sim.sweep.pareto import pareto_front
 from neuron_sim.sweep.run import SweepRows, run_sweep
 from neuron_sim.sweep.study import MODEL, Study, Value
 from neuron_sim.sweep.values import parse_parameter
 from neuron_sim.sweep.workers import workers
+from neuron_sim.terminal.arguments import add_architecture, chosen_architecture, print_result
 from neuron_sim.terminal.exit_codes import SUCCESS, ProgramError
 from neuron_sim.terminal.json_output import add_json
 from neuron_sim.terminal.progress import Progress

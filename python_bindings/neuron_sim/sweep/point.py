@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from neuron_sim import _core, run
+from neuron_sim import _core, settings
 from neuron_sim.sweep.inputs import declared_input, size_names
 from neuron_sim.sweep.study import ARCHITECTURE, MODEL, Point, Study, Value
 from neuron_sim.terminal.exit_codes import failures_of, sentence_of
@@ -47,20 +47,20 @@ def _architecture(study: Study, point: Point) -> Iterator[None]:
         for name, value in point.items()
         if name.startswith(f"{ARCHITECTURE}.")
     }
-    before = _core.setting(run.ARCHITECTURE)
+    before = _core.setting(settings.ARCHITECTURE)
     with tempfile.TemporaryDirectory(prefix="neuron-sim-sweep-") as folder:
         chosen = base
         if changes:
             chosen = os.path.join(folder, "point.toml")
             with open(chosen, "w", encoding="utf-8") as file:
                 file.write(override_file(base, changes))
-        os.environ[run.ARCHITECTURE] = chosen
+        os.environ[settings.ARCHITECTURE] = chosen
         try:
             yield
         finally:
-            os.environ[run.ARCHITECTURE] = before
+            os.environ[settings.ARCHITECTURE] = before
             if not before:  # an empty variable counts as unset
-                os.environ.pop(run.ARCHITECTURE)
+                os.environ.pop(settings.ARCHITECTURE)
 
 
 def override_file(base: str, changes: Mapping[str, Value]) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from neuron_sim.arguments import (
+from neuron_sim.terminal.arguments import (
     DIFFERENCE_FAILS,
     add_exit_code,
     comparison_code,

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import argparse
 
-from neuron_sim.arguments import print_result
 from neuron_sim.sweep.command import add_study_arguments, study_of
+from neuron_sim.terminal.arguments import print_result
 from neuron_sim.terminal.exit_codes import SUCCESS
 from neuron_sim.terminal.progress import Progress
 from neuron_sim.terminal.tables import print_table

@@ -9,8 +9,9 @@ import sys
 
 import pytest
 from neuron_sim import _core
-from neuron_sim.command_line import COMMANDS, main
-from neuron_sim.commands import explain
+from neuron_sim.command_line import main
+from neuron_sim.command_line.commands import explain
+from neuron_sim.command_line.parser import COMMANDS
 
 
 def ended(*arguments):
@@ -72,7 +73,8 @@ def test_info_tells_versions_architecture_and_changed_settings(capsys, monkeypat
 def test_a_known_command_loads_no_other_one():
     program = (
         "import sys\n"
-        "from neuron_sim.command_line import COMMANDS, main\n"
+        "from neuron_sim.command_line import main\n"
+        "from neuron_sim.command_line.parser import COMMANDS\n"
         "try: main(['run', '--help'])\n"
         "except SystemExit: pass\n"
         "others = {each for name, each in COMMANDS.items() if name not in ('run', 'completion')}\n"

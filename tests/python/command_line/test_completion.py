@@ -6,7 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from neuron_sim.command_line import COMMANDS, main
+from neuron_sim.command_line import main
+from neuron_sim.command_line.parser import COMMANDS
 
 
 def completed(line):

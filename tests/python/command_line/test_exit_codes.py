@@ -5,7 +5,7 @@ import os
 
 import pytest
 from neuron_sim.command_line import main
-from neuron_sim.commands import explain
+from neuron_sim.command_line.commands import explain
 from neuron_sim.terminal.exit_codes import (
     EXIT_CODES,
     FAILURE,

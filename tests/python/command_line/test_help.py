@@ -5,7 +5,7 @@ import re
 import shlex
 
 import pytest
-from neuron_sim.command_line import COMMANDS, build_parser
+from neuron_sim.command_line.parser import COMMANDS, build_parser
 from neuron_sim.terminal.exit_codes import EXIT_CODES, exit_codes_of
 from neuron_sim.terminal.help_text import default_of, help_of
 

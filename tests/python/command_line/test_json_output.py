@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from neuron_sim import command_line
+from neuron_sim.command_line.parser import build_parser
 from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS, WRONG_USAGE
 from neuron_sim.terminal.json_output import give_json
 
@@ -61,7 +62,7 @@ def ended(capfd, *arguments):
 
 
 def test_every_command_with_a_result_prints_it_as_json():
-    for name, parser in leaves(command_line.build_parser()):
+    for name, parser in leaves(build_parser()):
         options = {word: each for each in parser.actions for word in each.option_strings}
         assert ("--json" in options) == (name not in WITHOUT), name
         if "--json" in options:
@@ -189,6 +190,6 @@ def test_a_full_standard_output_is_told():
 
 
 def test_numbers_that_json_lacks_are_null():
-    arguments = command_line.build_parser(["info"]).parse_args(["info", "--json"])
+    arguments = build_parser(["info"]).parse_args(["info", "--json"])
     assert give_json(arguments, {"a": [float("inf"), 1.5], "b": (float("nan"), 1, None)})
     assert json.loads(arguments.document) == {"a": [None, 1.5], "b": [None, 1, None]}

@@ -8,7 +8,7 @@ import sys
 import pytest
 import torch
 from neuron_sim import _core, command_line, torch_device
-from neuron_sim.commands import fleet
+from neuron_sim.command_line.commands import fleet
 
 SMALL = "in20_out8_filter3x2_batch2_9x12_float16"
 
@@ -207,9 +207,8 @@ def test_another_chip_than_that_of_the_process_is_refused(capsys):
     )
 
 
-@pytest.mark.parametrize("module", ["neuron_sim.commands.fleet", "neuron_sim"])
-def test_the_module_runs_a_case_on_the_chip_of_the_lab(module, tmp_path):
-    command = [sys.executable, "-m", module, *(["fleet"] if module == "neuron_sim" else [])]
+def test_the_command_runs_a_case_on_the_chip_of_the_lab(tmp_path):
+    command = [sys.executable, "-m", "neuron_sim", "fleet"]
     environment = {key: value for key, value in os.environ.items() if key != "NEURON_SIM_ARCH"}
     done = subprocess.run([*command, "--test-case", SMALL, "--record"], cwd=tmp_path,
                           env=environment, capture_output=True, text=True, check=True)  # fmt: skip

@@ -6,7 +6,7 @@ import os
 import pytest
 import torch
 from neuron_sim.command_line import main
-from neuron_sim.run import ARCHITECTURE
+from neuron_sim.settings import ARCHITECTURE
 from neuron_sim.terminal.exit_codes import FAILURE, WRONG_USAGE
 
 MODEL = """

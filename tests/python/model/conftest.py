@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from neuron_sim.run import ARCHITECTURE
+from neuron_sim.settings import ARCHITECTURE
 
 
 @pytest.fixture(autouse=True)

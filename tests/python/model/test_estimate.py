@@ -6,8 +6,8 @@ import pytest
 import torch
 from neuron_sim import _core
 from neuron_sim.command_line import main
+from neuron_sim.fidelity.published_models import inference
 from neuron_sim.model import estimate as estimates
-from neuron_sim.model import published
 from neuron_sim.model.workload import Workload
 from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS, WRONG_USAGE
 
@@ -51,8 +51,8 @@ def test_the_copies_of_a_request_are_those_of_its_inputs_and_results(rows):
 
 def test_a_client_that_waits_for_the_host_waits_for_the_copies(monkeypatch):
     figures = estimates.Estimate(1.0, 1.5, 1, 0.0, {"DMA": 1.0}, None, 0.5, copies_ms=0.25)
-    monkeypatch.setattr(published, "_simulated", lambda *request: figures)
-    found = published.compare("resnet50")
+    monkeypatch.setattr(inference, "_simulated", lambda *request: figures)
+    found = inference.compare("resnet50")
     assert [row.waits_for_host for row in found] == [True, False]
     assert [row.simulated_ms for row in found] == [1.75, 1.5]
 
@@ -202,20 +202,20 @@ def test_a_model_that_cannot_be_asked_for_is_wrong_usage(arguments, message, cap
 
 def test_a_model_without_published_latencies_is_refused_with_those_that_have_some():
     with pytest.raises(ValueError, match="no latency of 'gpt2' is published.*resnet50"):
-        published.compare("gpt2")
+        inference.compare("gpt2")
 
 
 def test_the_order_of_rows_is_compared_by_rank():
-    rows = [published.Comparison("m", "i", 1, *times, "DMA") for times in ((1, 5), (2, 6), (3, 70))]
-    assert published.rank_correlation(rows) == pytest.approx(1)
-    assert published.rank_correlation(
-        [rows[0], published.Comparison("m", "i", 1, 2, 4, "DMA")]
+    rows = [inference.Comparison("m", "i", 1, *times, "DMA") for times in ((1, 5), (2, 6), (3, 70))]
+    assert inference.rank_correlation(rows) == pytest.approx(1)
+    assert inference.rank_correlation(
+        [rows[0], inference.Comparison("m", "i", 1, 2, 4, "DMA")]
     ) == (pytest.approx(-1))
 
 
 def test_errors_are_relative_to_the_measured_time():
-    rows = [published.Comparison("m", "i", 1, 2.0, simulated, "DMA") for simulated in (1.0, 3.0)]
+    rows = [inference.Comparison("m", "i", 1, 2.0, simulated, "DMA") for simulated in (1.0, 3.0)]
     assert [row.error for row in rows] == [-0.5, 0.5]
-    assert published.mean_absolute_error(rows) == 0.5
-    assert published.as_objects(rows)[0]["error"] == -0.5
-    assert published.as_text(rows).splitlines()[-1] == "mean absolute error 50%"
+    assert inference.mean_absolute_error(rows) == 0.5
+    assert inference.as_objects(rows)[0]["error"] == -0.5
+    assert inference.as_text(rows).splitlines()[-1] == "mean absolute error 50%"

@@ -6,7 +6,8 @@ import pytest
 import torch
 import transformers
 from neuron_sim.command_line import main
-from neuron_sim.model import capacity, published_generation
+from neuron_sim.fidelity.published_models import generation as published_generations
+from neuron_sim.model import capacity
 from neuron_sim.model.decoder import Decoder
 from neuron_sim.model.decoder_shape import DecoderShape
 from neuron_sim.model.generation import MEASURED_LAYERS, GenerationRequest, generate
@@ -247,11 +248,11 @@ def test_a_published_row_is_simulated_on_the_architecture_of_its_instance(monkey
     measured = {"model": str(file), "ttft_ms": 1.0, "tpot_ms": 1.0}
     instances = ("inf2.48xlarge", "trn1.32xlarge")
     rows = [{**measured, **sizes, "instance": each} for each in instances]
-    monkeypatch.setattr(published_generation, "published_generation", lambda: rows)
-    inf2, _, trn1, _ = published_generation.compare()
+    monkeypatch.setattr(published_generations, "published_generation", lambda: rows)
+    inf2, _, trn1, _ = published_generations.compare()
     # Only what crosses the links between the two chips differs: a few bytes at 96 or 192 per ns.
     assert trn1.simulated_ms < inf2.simulated_ms < 1.01 * trn1.simulated_ms
-    here, _, there, _ = published_generation.compare(everywhere=True)
+    here, _, there, _ = published_generations.compare(everywhere=True)
     assert here.simulated_ms == there.simulated_ms
     assert here.simulated_ms not in (inf2.simulated_ms, trn1.simulated_ms)
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 import torch
+from neuron_sim.fidelity.published_models.inference import published
 from neuron_sim.model.networks import NETWORKS, UNet, vgg11
-from neuron_sim.model.published import published
 from neuron_sim.model.workload import Request, load, names
 
 SMALL_BERT = {

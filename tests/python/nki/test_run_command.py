@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from neuron_sim import run
+from neuron_sim import settings
 from neuron_sim.run import environment
 
 pytest.importorskip("neuron_sim.neuronxcc.nki")
@@ -181,8 +181,8 @@ def test_what_is_not_asked_for_is_not_set():
     given = environment.script_environment(base)
     assert {name for name in given if name not in base} == {
         "PYTHONPATH",
-        run.INTERPRETER,
-        run.PACKAGE_FOLDER,
+        settings.INTERPRETER,
+        settings.PACKAGE_FOLDER,
     }
     assert given["PATH"].endswith("/run/bin:/usr/bin") and given["HOME"] == "/home/user"
 
@@ -202,10 +202,13 @@ def test_options_are_variables_and_entries_are_put_once(tmp_path):
     )
     twice = environment.script_environment(once)
     assert twice == once
-    assert once[run.ARCHITECTURE] == "trn3" and once[run.SANITIZE] == once[run.OVERRIDE] == "1"
-    assert once[run.PROFILE] == str(tmp_path / "new") and (tmp_path / "new").is_dir()
-    assert once[run.DUMP] == "after:schedule"
-    assert once[run.EXPLAIN_MEMORY] == once[run.EAGER] == "1"
+    assert (
+        once[settings.ARCHITECTURE] == "trn3"
+        and once[settings.SANITIZE] == once[settings.OVERRIDE] == "1"
+    )
+    assert once[settings.PROFILE] == str(tmp_path / "new") and (tmp_path / "new").is_dir()
+    assert once[settings.DUMP] == "after:schedule"
+    assert once[settings.EXPLAIN_MEMORY] == once[settings.EAGER] == "1"
 
 
 EAGER = """

@@ -11,7 +11,8 @@ import neuron_sim.nki.isa as nisa
 import neuron_sim.nki.language as nl
 import numpy as np
 import pytest
-from neuron_sim import SanitizeError, _core, _sanitize, sanitize
+from neuron_sim import SanitizeError, _core, sanitize
+from neuron_sim.sanitizer import checking
 
 A = np.arange(1, 19, dtype=np.float32).reshape(6, 3)
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "nki.md"
@@ -252,7 +253,7 @@ def test_the_first_nan_is_a_note_where_it_is_asked_for():
 def test_the_table_of_rules_in_the_docs_is_that_of_the_device():
     rows = [
         f"| `{each['rule']}` | {each['severity']} | {each['meaning']} | {each['remedy']} |"
-        for each in _sanitize.rules()
+        for each in checking.rules()
     ]
     text = DOCS.read_text(encoding="utf-8")
     first = text.index("| rule | severity |")

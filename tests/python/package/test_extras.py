@@ -5,25 +5,27 @@ import sys
 from importlib import metadata
 
 import pytest
-from neuron_sim import _extras, command_line
+from neuron_sim import command_line
+from neuron_sim.command_line.parser import COMMANDS
+from neuron_sim.terminal import extras
 from test_package import needs_package
 
 
 def test_an_extra_is_found_by_the_import_name_of_its_package(monkeypatch):
     lines = ["torch==2.13.0", "numpy", "scipy; extra == 'fidelity'", 'a-b>=2; extra == "sweep"']
     lines += ["scipy>=1; python_version > '3' and extra == 'model'"]
-    monkeypatch.setattr(_extras, "requires", lambda name: lines)
-    assert _extras.extras_with("scipy") == ["fidelity", "model"]
-    assert _extras.extras_with("a_b") == ["sweep"]
-    assert _extras.extras_with("torch") == _extras.extras_with("sci") == []
+    monkeypatch.setattr(extras, "requires", lambda name: lines)
+    assert extras.extras_with("scipy") == ["fidelity", "model"]
+    assert extras.extras_with("a_b") == ["sweep"]
+    assert extras.extras_with("torch") == extras.extras_with("sci") == []
 
 
 def test_a_package_that_is_not_installed_has_no_extras(monkeypatch):
     def requires(name):
         raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(_extras, "requires", requires)
-    assert _extras.extras_with("scipy") == []
+    monkeypatch.setattr(extras, "requires", requires)
+    assert extras.extras_with("scipy") == []
 
 
 @needs_package
@@ -31,7 +33,7 @@ def test_a_command_names_the_extra_that_it_misses(monkeypatch, capsys):
     def run(arguments):
         raise ModuleNotFoundError("No module named 'scipy.stats'", name="scipy.stats")
 
-    monkeypatch.setattr("neuron_sim.commands.fleet.run", run)
+    monkeypatch.setattr("neuron_sim.command_line.commands.fleet.run", run)
     assert command_line.main(["fleet"]) == 2
     said = capsys.readouterr().err
     assert "the package 'scipy' is not installed" in said
@@ -42,13 +44,13 @@ def test_a_missing_module_of_no_extra_stays_an_error(monkeypatch):
     def run(arguments):
         raise ModuleNotFoundError("No module named 'mine'", name="mine")
 
-    monkeypatch.setattr("neuron_sim.commands.fleet.run", run)
+    monkeypatch.setattr("neuron_sim.command_line.commands.fleet.run", run)
     with pytest.raises(ModuleNotFoundError, match="mine"):
         command_line.main(["fleet"])
 
 
 @needs_package
-@pytest.mark.parametrize("command", sorted(command_line.COMMANDS))
+@pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_the_help_of_every_command_needs_no_extra(command, tmp_path):
     program = (
         "import sys\n"

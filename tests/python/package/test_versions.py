@@ -9,7 +9,8 @@ import tomllib
 import neuron_sim
 import pytest
 import torch
-from neuron_sim import _build, _registration
+from neuron_sim import _build
+from neuron_sim.torch_backend import registration
 from test_package import ROOT, needs_package
 
 
@@ -42,13 +43,13 @@ def test_the_release_of_torch_is_of_the_series_that_cmake_names():
 
 @pytest.mark.parametrize("running", ["2.13.1", "2.13.0+cpu", "2.13.0.dev20260101"])
 def test_every_release_of_the_series_is_accepted(running):
-    _registration._check_torch_version(running, "2.13")
+    registration._check_torch_version(running, "2.13")
 
 
 @pytest.mark.parametrize("running", ["2.12.1", "2.14.0+cu130", "2.130.0", "3.2.13"])
 def test_another_torch_is_refused_with_what_to_install(running):
     with pytest.raises(ImportError) as caught:
-        _registration._check_torch_version(running, "2.13")
+        registration._check_torch_version(running, "2.13")
     sentence = str(caught.value)
     assert "built for torch 2.13" in sentence and f"torch {running} is running" in sentence
     assert "install torch 2.13" in sentence and torch.__version__.startswith("2.13")

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from neuron_sim import run
+from neuron_sim import settings
 from neuron_sim.run import environment
 from neuron_sim.timeline import timeline_page, write_timeline
 from page_content import unpacked
@@ -113,4 +113,4 @@ def test_a_page_where_no_file_can_be_is_refused_before_the_script_starts(tmp_pat
         with pytest.raises(ValueError, match="^--timeline .*: no file can be written there.$"):
             environment.script_environment({}, timeline=page)
     given = environment.script_environment({}, timeline=str(tmp_path / "o.html"), advice=True)
-    assert given[run.TIMELINE] == str(tmp_path / "o.html") and given[run.ADVICE] == "1"
+    assert given[settings.TIMELINE] == str(tmp_path / "o.html") and given[settings.ADVICE] == "1"

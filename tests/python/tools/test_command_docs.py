@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from neuron_sim.command_line import Parser, build_parser
+from neuron_sim.command_line.parser import Parser, build_parser
 from neuron_sim.terminal.exit_codes import EXIT_CODES
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -23,9 +23,9 @@ READERS = (
     "python_bindings/neuron_sim/nki/kernel.py",
     "python_bindings/neuron_sim/nki/launch/program_cache.py",
     # The shell's variables, while it asks how a line goes on.
-    "python_bindings/neuron_sim/terminal/completion.py",
+    "python_bindings/neuron_sim/command_line/commands/completion.py",
     # Accelerate's variable.
-    "python_bindings/neuron_sim/clients/_choices.py",
+    "python_bindings/neuron_sim/torch_backend/client_choices.py",
 )
 READ = re.compile(r"getenv\(|environ(?:\.get\(|\[[^\]]*\](?! =))")
 NAME = re.compile(r"\bNEURON_SIM_[A-Z_]+\b")

@@ -9,7 +9,7 @@ from compile_support import (
     on_device,
     only_graph,
 )
-from neuron_sim._compiled_graphs import record_graph_runs
+from neuron_sim.torch_compile.compiled_graphs import record_graph_runs
 from torch.nn import functional as F
 
 

@@ -11,7 +11,7 @@ from compile_support import (
     on_device,
     only_graph,
 )
-from neuron_sim._compile import _key
+from neuron_sim.torch_compile.backend import _key
 
 aten = torch.ops.aten
 

@@ -1,7 +1,7 @@
 """The text of where an instruction of a compiled graph comes from, and its parts."""
 
 import pytest
-from neuron_sim._graph_source import GraphSource
+from neuron_sim.torch_compile.graph_source import GraphSource
 
 
 @pytest.mark.parametrize(

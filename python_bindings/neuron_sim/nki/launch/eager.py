@@ -11,7 +11,8 @@ import contextvars
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from neuron_sim import _core, _sanitize, run
+from neuron_sim import _core, settings
+from neuron_sim.sanitizer import checking
 
 from ..tracing.eager import refusal
 from .arrays import as_bytes, host_bytes
@@ -22,14 +23,20 @@ if TYPE_CHECKING:
 
 _active: contextvars.ContextVar[bool | None] = contextvars.ContextVar("eager", default=None)
 
-_OF_WHOLE_PROGRAMS = (run.PROFILE, run.TIMELINE, run.ADVICE, run.DUMP, run.EXPLAIN_MEMORY)
+_OF_WHOLE_PROGRAMS = (
+    settings.PROFILE,
+    settings.TIMELINE,
+    settings.ADVICE,
+    settings.DUMP,
+    settings.EXPLAIN_MEMORY,
+)
 """Settings that need the program that the compiler makes of a kernel."""
 
 
 def is_wanted() -> bool:
     """Whether kernels run eagerly: the innermost `eagerly()`, else the environment."""
     active = _active.get()
-    return _core.setting(run.EAGER) == "1" if active is None else active
+    return _core.setting(settings.EAGER) == "1" if active is None else active
 
 
 @contextlib.contextmanager
@@ -44,7 +51,7 @@ def eagerly(active: bool = True) -> Iterator[None]:
 
 def reader_of_programs() -> str:
     """What looks at programs of kernels besides running them, a clause; empty when nothing does."""
-    if _sanitize.active() is not None:
+    if checking.active() is not None:
         return "runs under the sanitizer"
     found = [each for each in _OF_WHOLE_PROGRAMS if _core.setting(each)]
     return f"runs with {found[0]} set" if found else ""

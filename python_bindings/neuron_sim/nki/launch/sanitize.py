@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from neuron_sim import _sanitize
+from neuron_sim.sanitizer import checking
 
 from ..tracing.errors import point_at_line
 
@@ -18,7 +18,7 @@ aws-neuron/nki-library, core/attention/attention_bwd.py, where `dq_psum` is comp
 
 def wanted() -> bool:
     """Whether kernels are checked."""
-    return _sanitize.active() is not None
+    return checking.active() is not None
 
 
 def findings_of(kernel: Any) -> list:
@@ -41,7 +41,7 @@ def _made(kernel: Any, entries: list) -> list:
         line = kernel.declared.get(entry["tile"], "")
         if entry["rule"] == "unwritten-output" and line:
             entry["source_line"], entry["other_line"] = line, entry["source_line"]
-    return _sanitize.made(entries)
+    return checking.made(entries)
 
 
 def replace_overwrites(findings: list, others: list) -> list:
@@ -53,16 +53,16 @@ def replace_overwrites(findings: list, others: list) -> list:
 
 def report(findings: list) -> None:
     """Gives findings to the block that is open; SanitizeError where it raises."""
-    block = _sanitize.active()
+    block = checking.active()
     if block is not None and findings:
         block.add(list(findings))
 
 
 def report_launches() -> None:
     """The same for findings of launches on devices."""
-    block = _sanitize.active()
+    block = checking.active()
     if block is not None:
-        block.add(_sanitize.taken())
+        block.add(checking.taken())
 
 
 def run_checked(kernel: Any, arguments: list) -> list[int]:
@@ -70,7 +70,7 @@ def run_checked(kernel: Any, arguments: list) -> list[int]:
 
     IndexError where an index that the kernel read is out of range, after its finding.
     """
-    block = _sanitize.active()
+    block = checking.active()
     assert block is not None
     answer = kernel.source.run_checked(
         arguments,
@@ -98,5 +98,5 @@ def _refuse(kernel: Any) -> None:
             error = ValueError(each.message)
             point_at_line(error, each.source_line)
             if each.other_line:
-                error.add_note("the other access:\n" + _sanitize.line_with_caret(each.other_line))
+                error.add_note("the other access:\n" + checking.line_with_caret(each.other_line))
             raise error

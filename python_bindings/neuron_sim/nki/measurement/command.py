@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neuron_sim.arguments import add_command, add_commands
 from neuron_sim.files import write_whole
+from neuron_sim.terminal.arguments import add_command, add_commands
 from neuron_sim.terminal.exit_codes import SUCCESS, WRONG_USAGE
 
 if TYPE_CHECKING:

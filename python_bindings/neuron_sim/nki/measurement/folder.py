@@ -23,7 +23,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from neuron_sim import _core, run
+from neuron_sim import _core, settings
 from neuron_sim.files import parse_json, read_text, write_whole
 from neuron_sim.nki.measurement.program_file import write_program
 from neuron_sim.nki.measurement.recorded import digest_of, profile_of
@@ -47,7 +47,7 @@ def record(kernel: Any) -> None:
     whose index is not ours."""
     if wants_views():
         show_views(kernel)
-    folder = _core.setting(run.PROFILE)
+    folder = _core.setting(settings.PROFILE)
     if not folder:
         return
     key = folder, digest_of(kernel.program)

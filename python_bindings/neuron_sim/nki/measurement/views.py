@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from neuron_sim import _core, run
+from neuron_sim import _core, settings
 from neuron_sim.nki.measurement.tables.run_profile import RunProfile
 from neuron_sim.timeline import advice_text, advise, write_timeline
 from neuron_sim.timeline.page import recorded_page
@@ -18,7 +18,7 @@ _shown: dict[str, str] = {}
 
 def wants_views() -> bool:
     """Whether one of the options is given."""
-    return bool(_core.setting(run.TIMELINE)) or _core.setting(run.ADVICE) == "1"
+    return bool(_core.setting(settings.TIMELINE)) or _core.setting(settings.ADVICE) == "1"
 
 
 def show_views(kernel: Any) -> None:
@@ -33,9 +33,9 @@ def show_views(kernel: Any) -> None:
     number = len(_shown) + 1
     title = _shown[listing] = f"{program.kernel} on {program.architecture}"
     log = getattr(kernel, "log", [])
-    if page := _core.setting(run.TIMELINE):
+    if page := _core.setting(settings.TIMELINE):
         write_timeline(program, numbered(Path(page), number), log, title)
-    if _core.setting(run.ADVICE) == "1":
+    if _core.setting(settings.ADVICE) == "1":
         print(advice_text(advise(program, log)), file=sys.stderr)
 
 

@@ -14,7 +14,7 @@ import neuron_sim.nki.isa as nisa
 import neuron_sim.nki.language as nl
 import numpy as np
 import pytest
-from neuron_sim import run
+from neuron_sim import settings
 from neuron_sim.nki.launch.eager import eagerly
 from nki_errors import error_of
 
@@ -305,9 +305,9 @@ def test_what_cannot_run_eagerly_is_refused_in_one_sentence(monkeypatch):
         assert error_of(kernel[2], A) == f"kernel 'kernel' runs on 2 cores, {remedy}"
         ranked = nki.simulate(kernel, ranks=2)
         assert error_of(ranked, A) == f"kernel 'kernel' runs on several ranks, {remedy}"
-        monkeypatch.setenv(run.ADVICE, "1")
-        assert error_of(kernel, A) == f"kernel 'kernel' runs with {run.ADVICE} set, {remedy}"
-        monkeypatch.delenv(run.ADVICE)
+        monkeypatch.setenv(settings.ADVICE, "1")
+        assert error_of(kernel, A) == f"kernel 'kernel' runs with {settings.ADVICE} set, {remedy}"
+        monkeypatch.delenv(settings.ADVICE)
         assert np.array_equal(kernel(A), A)
 
 
@@ -323,7 +323,7 @@ def test_the_setting_is_that_of_the_command_line(monkeypatch):
         return out
 
     for value in ("1", "0"):
-        monkeypatch.setenv(run.EAGER, value)
+        monkeypatch.setenv(settings.EAGER, value)
         kernel(A)
     with eagerly():
         kernel(A)

@@ -7,7 +7,7 @@ import neuron_sim.nki.language as nl
 import numpy as np
 import pytest
 import torch
-from neuron_sim import run
+from neuron_sim import settings
 from neuron_sim.nki.launch.eager import eagerly
 
 A = np.arange(8, dtype=np.float32).reshape(4, 2)
@@ -98,6 +98,6 @@ def test_what_does_not_compute_prints_no_values(languages, capsys):
 
 @pytest.mark.parametrize("kernel", [old_kernel, new_kernel], ids=["old", "new"])
 def test_the_memory_of_a_kernel_that_prints_is_explained_once(kernel, capsys, monkeypatch):
-    monkeypatch.setenv(run.EXPLAIN_MEMORY, "1")
+    monkeypatch.setenv(settings.EXPLAIN_MEMORY, "1")
     kernel(A)
     assert capsys.readouterr().err.count("memory of kernel") == 1

@@ -7,7 +7,7 @@ import multiprocessing
 
 import pytest
 from measured_kernels import doubled, product
-from neuron_sim import run
+from neuron_sim import settings
 from neuron_sim.nki import measurement
 from neuron_sim.nki.measurement import folder, program_file
 
@@ -35,7 +35,7 @@ class Links(html.parser.HTMLParser):
 
 @pytest.fixture
 def profiled(tmp_path, monkeypatch):
-    monkeypatch.setenv(run.PROFILE, str(tmp_path))
+    monkeypatch.setenv(settings.PROFILE, str(tmp_path))
     monkeypatch.setattr(folder, "_known", set())
     return tmp_path
 
@@ -45,7 +45,7 @@ def names(path):
 
 
 def test_nothing_is_written_without_the_option(tmp_path, monkeypatch):
-    monkeypatch.delenv(run.PROFILE, raising=False)
+    monkeypatch.delenv(settings.PROFILE, raising=False)
     monkeypatch.chdir(tmp_path)
     measurement.record(doubled())
     assert names(tmp_path) == []

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-import neuron_sim
+from neuron_sim._build import VERSION as PACKAGE_VERSION
 from neuron_sim.nki.measurement.tables.columns import Columns
 from neuron_sim.nki.measurement.tables.dma import transfer_table
 from neuron_sim.nki.measurement.tables.run_profile import RunProfile
@@ -46,7 +46,7 @@ def metadata_table(profile: RunProfile) -> Columns:
         "tensor_engine_num_cols": columns,
         "neuroncore_clock_freq": facts["clocks.sync"],
         "instance_type": profile.header["instance_type"],
-        "explorer_version": neuron_sim.__version__,
+        "explorer_version": PACKAGE_VERSION,
         "neuroncore_idx": 0,
         "neuron_device_idx": 0,
         "profile_name": profile.kernel,

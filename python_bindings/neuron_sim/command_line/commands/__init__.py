@@ -1,0 +1,1 @@
+"""Subcommands of `neuron-sim` that belong to no other room."""

@@ -1,0 +1,303 @@
+"""Time a whole model on one simulated NeuronCore, before renting one.
+
+  neuron-sim model bert-base-uncased --arch trn1 --sequence 128
+  neuron-sim model resnet50 --batch 1 8 --json
+  neuron-sim model my_network:build --dtype float32
+  neuron-sim model llama-2-7b --tp 8 24 --batch 1 8 --context 4096 --instance inf2.48xlarge
+  neuron-sim model resnet50 --layers --instance inf2.xlarge --price 0.76
+  neuron-sim model --published
+
+MODEL is a name (see --list), a configuration file of transformers (config.json), or
+module:function. Weights are random. The model runs once to compile it, and is timed in a second
+run; times are simulated. With --tp or --context a decoder of text generates: one of the ranks that
+share it is timed, for a prompt and for one token, without values. Answers are kept on disk.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from neuron_sim import _core
+from neuron_sim.fidelity.published_models import PUBLISHED_ARCHITECTURE
+from neuron_sim.model import (
+    DEFAULT_CONTEXT,
+    DEFAULT_INPUT,
+    answers,
+    report,
+)
+from neuron_sim.model.configurations import configuration_of
+from neuron_sim.model.instances import instance, with_instance
+from neuron_sim.model.options import (
+    DEFAULT_SEQUENCE,
+    add_workload_arguments,
+    choose_architecture,
+    faults_of,
+)
+from neuron_sim.settings import ARCHITECTURE
+from neuron_sim.terminal.arguments import print_result
+from neuron_sim.terminal.exit_codes import SUCCESS
+from neuron_sim.terminal.json_output import add_json
+
+SUMMARY = "time a whole model"
+FAILS = "the model fails, or does what the device refuses"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", nargs="?", help="a name, a file or a function")
+    parser.add_argument(
+        "--batch", type=int, nargs="+", default=[1], metavar="N", help="batch sizes"
+    )
+    parser.add_argument(
+        "--tp",
+        type=int,
+        nargs="+",
+        metavar="N",
+        help="cores that share a decoder (tensor parallelism)",
+    )
+    parser.add_argument(
+        "--lnc",
+        type=int,
+        metavar="N",
+        help="physical cores of each core of --tp, a logical core (2 on trn2); default: 1",
+    )
+    parser.add_argument(
+        "--context",
+        type=int,
+        metavar="N",
+        help=f"tokens in the caches of a decoder; default: {DEFAULT_CONTEXT}",
+    )
+    parser.add_argument(
+        "--weight-dtype",
+        choices=("int8",),
+        help="dtype in HBM of the weights of a decoder's layers, which are cast on chip; default: "
+        "as --dtype",
+    )
+    parser.add_argument(
+        "--input", type=int, metavar="N", help=f"tokens of a prompt; default: {DEFAULT_INPUT}"
+    )
+    parser.add_argument(
+        "--instance", metavar="I", help="its architecture, and figures of all its groups of --tp"
+    )
+    parser.add_argument(
+        "--price", type=float, metavar="D", help="dollars per hour of --instance: cost per million"
+    )
+    add_workload_arguments(parser)
+    _add_report_arguments(parser)
+
+
+def _add_report_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--layers", action="store_true", help="also time, traffic, MFU by module")
+    parser.add_argument(
+        "--no-cache",
+        dest="cache",
+        action="store_false",
+        help="simulate also what was answered before, and keep nothing",
+    )
+    add_json(parser)
+    parser.add_argument("--list", action="store_true", help="list the models that need no file")
+    parser.add_argument(
+        "--published",
+        action="store_true",
+        help="compare with the latencies that the vendor published, of MODEL or of all models",
+    )
+    parser.add_argument(
+        "--host-overhead",
+        action="store_true",
+        help="with --published of all models: add a constant per kind of instance, fitted to the "
+        "latencies that clients waited for, and leave each model out of the fit in turn",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """SUCCESS. ProgramError with the sentence of whatever the model, its operators, or the memory
+    of the device refuse; ValueError for options, sizes and models that cannot be."""
+    _choose_architecture(arguments)
+    with faults_of(arguments.model or "a published model"):
+        return _run(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    if arguments.list:
+        from neuron_sim.model import workload  # imports torch
+
+        names = workload.names()
+        print_result(arguments, names, lambda: print("\n".join(names)))
+        return SUCCESS
+    _check_price(arguments)
+    if arguments.host_overhead and not arguments.published:
+        raise ValueError("--host-overhead goes with --published.")
+    if arguments.published:
+        return _compare(arguments)
+    if arguments.model is None:
+        raise ValueError("MODEL is missing; `neuron-sim model --list` prints names.")
+    generates = arguments.tp is not None or arguments.context is not None
+    _check_options(arguments, generates)
+    if generates:
+        ranks = arguments.tp or [1]
+        rows = [_generated(arguments, n, batch) for n in ranks for batch in arguments.batch]
+    else:
+        rows = [_inferred(arguments, batch) for batch in arguments.batch]
+    as_text = report.generations_as_text if generates else report.as_text
+    if arguments.instance is not None:
+        rows = [with_instance(row, arguments.instance, arguments.price) for row in rows]
+    print_result(arguments, rows, lambda: print(as_text(rows)))
+    return SUCCESS
+
+
+def _check_options(arguments: argparse.Namespace, generates: bool) -> None:
+    """ValueError for an option that would have no effect."""
+    decoder = {
+        "--lnc": arguments.lnc,
+        "--input": arguments.input,
+        "--weight-dtype": arguments.weight_dtype,
+    }
+    others = {
+        "--sequence": arguments.sequence != DEFAULT_SEQUENCE,
+        "--image": arguments.image is not None,
+        "--auto-cast": arguments.auto_cast != "none",
+        "--eager": arguments.eager,
+    }
+    if generates:
+        for option, given in others.items():
+            if given:
+                raise ValueError(
+                    f"{option} has no effect on generation, which --tp and --context ask for."
+                )
+    else:
+        for option, value in decoder.items():
+            if value is not None:
+                raise ValueError(
+                    f"{option} is of a decoder that generates; give --tp or --context."
+                )
+
+
+def _check_price(arguments: argparse.Namespace) -> None:
+    if arguments.price is None:
+        return
+    if arguments.instance is None:
+        raise ValueError("--price is that of an instance; name one with --instance.")
+    if not (0 < arguments.price < math.inf):
+        raise ValueError(f"--price is {arguments.price}; it must be a positive number.")
+
+
+def _answer(
+    arguments: argparse.Namespace, question: dict[str, Any], compute: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
+    """`compute()`, or what it returned earlier."""
+    if not arguments.cache:
+        return compute()
+    model = arguments.model
+    configuration: Any = configuration_of(model)
+    if configuration is None and ":" in model:
+        configuration = [os.getcwd(), sys.path]  # where the module is looked for
+    chosen = _core.setting(ARCHITECTURE)  # the library's own are part of its files
+    facts = _core.architecture_facts(chosen) if chosen else None
+    return answers.recall({**question, "configuration": configuration, "facts": facts}, compute)
+
+
+def _inferred(arguments: argparse.Namespace, batch: int) -> dict[str, Any]:
+    sizes = {"batch": batch, "sequence": arguments.sequence, "image": arguments.image}
+    setting = {
+        "dtype": arguments.dtype,
+        "compiled": not arguments.eager,
+        "auto_cast": arguments.auto_cast,
+    }
+
+    def compute() -> dict[str, Any]:
+        from neuron_sim.model import estimate, rows, workload  # import torch
+
+        request = workload.Request(arguments.model, **sizes)
+        return rows.inference(request, estimate.Setting(**setting), arguments.layers)
+
+    question = {"model": arguments.model, "layers": arguments.layers, **sizes, **setting}
+    return _answer(arguments, question, compute)
+
+
+def _generated(arguments: argparse.Namespace, ranks: int, batch: int) -> dict[str, Any]:
+    if arguments.instance is not None:
+        # Before the simulation.
+        instance(arguments.instance).groups(ranks, max(1, arguments.lnc or 1))
+    sizes = {
+        "ranks": ranks,
+        "logical_core": 1 if arguments.lnc is None else arguments.lnc,
+        "batch": batch,
+        "context": DEFAULT_CONTEXT if arguments.context is None else arguments.context,
+        "input": DEFAULT_INPUT if arguments.input is None else arguments.input,
+        "dtype": arguments.dtype,
+        "weight_dtype": arguments.weight_dtype,
+        "by_layer": arguments.layers,
+    }
+
+    def compute() -> dict[str, Any]:
+        from neuron_sim.model import generation, rows, workload  # import torch
+
+        shape = workload.decoder_shape(arguments.model)
+        request = generation.GenerationRequest(**sizes)
+        return rows.generation(arguments.model, shape, request)
+
+    return _answer(arguments, {"model": arguments.model, **sizes}, compute)
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    from neuron_sim.fidelity.published_models import generation, inference, trends  # import torch
+
+    name = arguments.model
+    if arguments.host_overhead:
+        return _compare_with_host(name, arguments)
+    generations = generation.compare(name, everywhere=arguments.arch is not None)
+    rows = inference.compare(name) if name is None or not generations else []
+    rows += generations
+
+    def text() -> None:
+        for figure in ("latency", "TTFT", "TPOT"):
+            chosen = [row for row in rows if row.figure == figure]
+            if chosen:
+                print(inference.as_text(chosen))
+        pairs = trends.trends(generations)
+        if pairs:
+            print(trends.as_text(pairs))
+
+    print_result(arguments, inference.as_objects(rows), text)
+    return SUCCESS
+
+
+def _compare_with_host(model: str | None, arguments: argparse.Namespace) -> int:
+    from neuron_sim.fidelity.published_models import (  # import torch
+        generation,
+        host_overhead,
+        inference,
+    )
+
+    if model is not None:
+        raise ValueError(f"--host-overhead is fitted to all published models, not to '{model}'.")
+    rows = inference.compare()
+    generations = generation.compare(everywhere=arguments.arch is not None)
+    rows += [row for row in generations if row.figure == "TTFT"]
+    overheads = host_overhead.fitted(rows)
+    found = host_overhead.added(rows, overheads)
+    left_out = host_overhead.left_out(rows)
+
+    def text() -> None:
+        for figure in dict.fromkeys(row.figure for row in found):
+            print(inference.as_text([row for row in found if row.figure == figure]))
+            error = inference.mean_absolute_error([r for r in left_out if r.figure == figure])
+            print(f"each model with the constants of the others: mean absolute error {error:.0%}\n")
+        for name, milliseconds in overheads.items():
+            print(f"host of {name}: {milliseconds:.3f} ms (fitted)")
+
+    fields = {"rows": inference.as_objects(found), "left_out": inference.as_objects(left_out)}
+    print_result(arguments, {"overhead_ms": overheads, **fields}, text)
+    return SUCCESS
+
+
+def _choose_architecture(arguments: argparse.Namespace) -> None:
+    """That of --arch, of the published latencies of one core, or of --instance."""
+    chosen = arguments.arch or (PUBLISHED_ARCHITECTURE if arguments.published else None)
+    if arguments.instance is not None:
+        chosen = chosen or instance(arguments.instance).architecture
+    choose_architecture(chosen)

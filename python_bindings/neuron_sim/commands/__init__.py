@@ -1,1 +1,0 @@
-"""Subcommands of `neuron-sim` that are one module each."""

@@ -1,0 +1,50 @@
+"""Variables of the environment that carry the options of `neuron-sim run` to its processes."""
+
+from __future__ import annotations
+
+import os
+
+OVERRIDE = "NEURON_SIM_OVERRIDE"
+"""`1`: the simulator's packages come before installed ones of the vendor (`--override`)."""
+
+PROFILE = "NEURON_SIM_PROFILE"
+"""Folder in which every kernel that runs leaves its files and a line of an index (`--profile`)."""
+
+SANITIZE = "NEURON_SIM_SANITIZE"
+"""`1`: kernels run with run-time checks (`--sanitize`)."""
+
+DUMP = "NEURON_SIM_DUMP"
+"""`after:PASS` or `after:all`: programs are printed after that pass of the compiler (`--dump`)."""
+
+EXPLAIN_MEMORY = "NEURON_SIM_EXPLAIN_MEMORY"
+"""`1`: what fills SBUF and PSUM is printed for every kernel (`--explain-memory`)."""
+
+TIMELINE = "NEURON_SIM_TIMELINE"
+"""File for the timeline page of every kernel that runs (`--timeline`)."""
+
+ADVICE = "NEURON_SIM_ADVICE"
+"""`1`: what bounds every kernel, and what would help, is printed (`--advice`)."""
+
+EAGER = "NEURON_SIM_EAGER"
+"""`1`: instructions of kernels run as they are traced, so that tiles have values (`--eager`)."""
+
+FULL_TRACEBACK = "NEURON_SIM_FULL_TRACEBACK"
+"""`1`: errors of kernels are shown with the simulator's own frames (`--full-traceback`)."""
+
+ARCHITECTURE = "NEURON_SIM_ARCH"
+"""Architecture of all kernels: a name or a TOML file (`--arch`)."""
+
+INTERPRETER = "NEURON_SIM_PYTHON"
+"""The interpreter that runs `neuron-profile`."""
+
+PACKAGE_FOLDER = "NEURON_SIM_PACKAGE"
+"""The folder that holds the package `neuron_sim`, for interpreters that do not find it."""
+
+
+def architecture_setting(name_or_file: str) -> str:
+    """The value of NEURON_SIM_ARCH for a name or a file; ValueError when there is no such one."""
+    from neuron_sim import _core  # `neuron-sim run` starts without it
+
+    _core.architecture_facts(name_or_file)  # fails with the names that exist
+    # The script may change its working directory.
+    return os.path.abspath(name_or_file) if os.path.isfile(name_or_file) else name_or_file

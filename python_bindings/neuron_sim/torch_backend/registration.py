@@ -1,0 +1,146 @@
+"""Registers the device with PyTorch.
+
+Every import order works: `import torch` first (PyTorch calls `autoload` through its entry point),
+`import neuron_sim` first, or `import neuron_sim.torch_device` with or without autoload.
+"""
+
+from __future__ import annotations
+
+import atexit
+import sys
+import types
+from typing import NoReturn
+
+from neuron_sim._build import TORCH_SERIES
+from neuron_sim.sanitizer import checking
+from neuron_sim.torch_backend import client_choices
+from neuron_sim.torch_backend.exit import settle
+from neuron_sim.torch_compile import default_backend
+
+BACKEND = "neuron_sim"
+
+_registered = False
+
+
+class BackendUnavailableError(AttributeError, RuntimeError):
+    """The neuron_sim device could not be registered with PyTorch.
+
+    Also an AttributeError, so that PyTorch's `hasattr` probes of device modules stay harmless.
+    """
+
+
+class UnavailableDeviceModule(types.ModuleType):
+    """Stands in for `torch.neuron_sim` when registration failed: raises the reason on any use."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"torch.{BACKEND}", "The neuron_sim device is not available.")
+        self.__dict__["_reason"] = reason
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise BackendUnavailableError(self.__dict__["_reason"])
+
+    def _lazy_init(self) -> NoReturn:
+        """PyTorch calls it before it creates a tensor on the device."""
+        raise BackendUnavailableError(self.__dict__["_reason"])
+
+    # PyTorch calls these on every device module, also for programs that never use this device.
+    @staticmethod
+    def is_available() -> bool:
+        return False
+
+    @staticmethod
+    def device_count() -> int:
+        return 0
+
+    @staticmethod
+    def _is_in_bad_fork() -> bool:
+        return False
+
+    @staticmethod
+    def manual_seed_all(seed: int) -> None:
+        del seed
+
+
+def autoload() -> None:
+    """Entry point that PyTorch calls at the end of `import torch`.
+
+    Never raises, because that would make `import torch` fail for everybody; instead leaves a
+    `torch.neuron_sim` that raises the reason when it is used.
+    """
+    try:
+        register()
+    except Exception as error:
+        _leave_reason(error)
+
+
+def register() -> None:
+    """Registers device, methods and module with PyTorch; does nothing the second time.
+
+    Raises ImportError when this PyTorch is not the one neuron_sim was built for.
+    """
+    global _registered
+    import torch  # may run all of this through the entry point before it returns
+
+    if _registered:
+        return
+    _check_torch_version(str(torch.__version__), TORCH_SERIES)
+    from neuron_sim import _C  # type: ignore[attr-defined]
+
+    _check_torch_version(str(torch.__version__), _C.torch_version)
+    from neuron_sim.torch_backend import (  # these need the library, which is loaded now
+        device_module,
+        distributed,
+        dynamo_import,
+        mesh,
+        printing,
+        sharing,
+    )
+
+    # The C++ library has set the name already; this adds the aliases that Python knows.
+    torch.utils.rename_privateuse1_backend(BACKEND)
+    _replace_device_module(device_module)
+    atexit.register(settle)
+    if not hasattr(torch.Tensor, "is_neuron_sim"):
+        torch.utils.generate_methods_for_privateuse1_backend(
+            for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=True
+        )
+    distributed.register_backend()
+    sharing.install()
+    printing.install()
+    dynamo_import.install()
+    mesh.install()
+    default_backend.install()
+    client_choices.install()
+    _registered = True
+    checking.watch_process()
+
+
+def _check_torch_version(running: str, built_for: str) -> None:
+    public = running.split("+")[0]
+    wanted = built_for.split("+")[0]
+    if public != wanted and not public.startswith(wanted + "."):
+        raise ImportError(
+            f"neuron_sim was built for torch {wanted}, whose C++ interface changes between minor "
+            f"versions, but torch {running} is running: install torch {wanted}, or build "
+            "neuron_sim from source for the other"
+        )
+
+
+def _replace_device_module(module: types.ModuleType) -> None:
+    import torch  # the package works without it
+
+    if hasattr(torch, BACKEND):  # the stand-in of an earlier failure
+        delattr(torch, BACKEND)
+        sys.modules.pop(f"torch.{BACKEND}", None)
+    torch._register_device_module(BACKEND, module)
+
+
+def _leave_reason(error: BaseException) -> None:
+    reason = f"the neuron_sim device is not available: {type(error).__name__}: {error}"
+    try:
+        import torch  # the package works without it
+
+        torch.utils.rename_privateuse1_backend(BACKEND)
+        _replace_device_module(UnavailableDeviceModule(reason))
+    except Exception:  # e.g. another backend has taken PrivateUse1
+        sys.modules[f"torch.{BACKEND}"] = UnavailableDeviceModule(reason)

@@ -1,0 +1,93 @@
+"""Streams, events and simulated time for `torch.neuron_sim`."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Literal
+
+import torch
+
+from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim.torch_backend.state import DeviceLike, device_index
+
+
+class _OnDevice(type):
+    """Metaclass of Stream and Event: PyTorch accepts only its own classes as arguments, so they
+    create those, and objects of those on this device count as their instances."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        base: Any = cls.__mro__[1]
+        return isinstance(instance, base) and instance.device.type == "neuron_sim"
+
+
+class Stream(torch.Stream, metaclass=_OnDevice):
+    """An in-order queue of tasks on one device. Priorities are accepted and ignored."""
+
+    def __new__(cls, device: DeviceLike = None, priority: int = 0, **kwargs: Any) -> Any:
+        if "stream_id" in kwargs:
+            return torch.Stream(**kwargs)
+        place = torch.device("neuron_sim", device_index(device))
+        return torch.Stream(device=place, priority=priority, **kwargs)
+
+
+class Event(torch.Event, metaclass=_OnDevice):
+    """A point in simulated time; elapsed_time is in simulated milliseconds."""
+
+    def __new__(cls, enable_timing: bool = False, blocking: bool = False) -> Any:
+        del blocking  # everything has been computed when a call returns
+        return torch.Event(device=torch.device("neuron_sim"), enable_timing=enable_timing)
+
+
+def current_stream(device: DeviceLike = None) -> torch.Stream:
+    """This thread's current stream on `device`."""
+    return torch.accelerator.current_stream(device_index(device))
+
+
+def default_stream(device: DeviceLike = None) -> torch.Stream:
+    """The stream that is current at first."""
+    index = device_index(device)
+    device_type = current_stream(index).device_type
+    return torch.Stream(stream_id=0, device_index=index, device_type=device_type)
+
+
+def set_stream(stream: torch.Stream) -> None:
+    """Makes `stream` current on its device."""
+    torch.accelerator.set_stream(stream)
+
+
+class stream:
+    """Context manager that makes a stream (and its device) current; None changes nothing."""
+
+    def __init__(self, stream: torch.Stream | None) -> None:
+        self.stream = stream
+        self._previous: torch.Stream | None = None
+        self._previous_device = -1
+
+    def __enter__(self) -> torch.Stream | None:
+        if self.stream is not None:
+            index = self.stream.device.index
+            self._previous_device = _C.exchange_device(index)
+            self._previous = current_stream(index)
+            set_stream(self.stream)
+        return self.stream
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> Literal[False]:
+        if self._previous is not None:
+            set_stream(self._previous)
+            _C.set_device(self._previous_device)
+        return False
+
+
+def synchronize(device: DeviceLike = None) -> None:
+    """Waits, in simulated time, for everything submitted to `device`."""
+    _C.synchronize(device_index(device))
+
+
+def simulated_time(device: DeviceLike = None) -> float:
+    """The device's clock in seconds: the end of everything submitted to it so far."""
+    return _C.simulated_time_ps(device_index(device)) * 1e-12

@@ -1,0 +1,256 @@
+"""torch.compile(backend="neuron_sim"): a whole graph becomes one device program.
+
+The graph that TorchDynamo and AOTAutograd hand over runs once with its kernels captured instead of
+launched; pointwise ones are fused, all are emitted into one program and go through the
+compiler's passes (docs/compile.md).
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import torch
+from torch._dynamo.backends.common import aot_autograd
+from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch.fx import GraphModule
+
+from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim.torch_compile.compiled_graphs import CompiledGraph, note, note_run
+from neuron_sim.torch_compile.graph import (
+    ExpectedLayouts,
+    drop_pooling_indices,
+    held_tensors,
+    join_activations,
+    kept_whole,
+    objection,
+    parameters_and_buffers,
+    remove_clones,
+)
+from neuron_sim.torch_compile.graph_source import GraphSource
+from neuron_sim.torch_compile.in_place import write_in_place
+from neuron_sim.torch_compile.patterns import recognise_gelu, recognise_rms_norm
+
+BACKEND = "neuron_sim"
+# Captures kept per graph: one for each way in which its inputs share memory, and for each set of
+# values of its symbolic sizes.
+KEPT_CAPTURES = 64
+_CAST_TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The options of the backend."""
+
+    fuse: bool = True
+    """Whether pointwise kernels are fused, with each other and with linear layers."""
+    passes: dict[str, int] = field(default_factory=dict)
+    """Settings of the compiler's passes that differ from the default, e.g. {"schedule": 0}."""
+    auto_cast: str = "none"
+    """"matmult": products of float32 operands multiply in `auto_cast_type`; as the vendor's
+    compiler option of that name. Sums and results stay float32."""
+    auto_cast_type: str = "bf16"
+    """"bf16" or "fp16"."""
+    exact_transposes: bool = False
+    """Whether operands of products are transposed bit by bit on trn1 too, whose Tensor engine
+    multiplies them by an identity, so that a NaN or infinity spreads over its tile."""
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> _Options:
+        """ValueError for an option that does not exist."""
+        names = [each.name for each in fields(cls)]
+        unknown = [repr(name) for name in given if name not in names]
+        if unknown:
+            raise ValueError(
+                f"torch.compile(backend='{BACKEND}') has no option {', '.join(unknown)}; there are "
+                + " and ".join(map(repr, names))
+            )
+        options = cls(**given)
+        for name, known in (("auto_cast", ("none", "matmult")), ("auto_cast_type", _CAST_TYPES)):
+            value = getattr(options, name)
+            if value not in known:
+                raise ValueError(
+                    f"torch.compile(backend='{BACKEND}') has no {name} {value!r}; there are "
+                    + " and ".join(map(repr, known))
+                )
+        return replace(
+            options,
+            fuse=bool(options.fuse),
+            passes={name: int(value) for name, value in options.passes.items()},
+            exact_transposes=bool(options.exact_transposes),
+        )
+
+    @property
+    def product_dtype(self) -> torch.dtype | None:
+        """The dtype in which float32 operands multiply; None for their own."""
+        return _CAST_TYPES[self.auto_cast_type] if self.auto_cast == "matmult" else None
+
+
+class _Graph:
+    """A graph of device operators with its captures. Called with a list of inputs, which it
+    empties (the convention of AOTAutograd)."""
+
+    def __init__(
+        self, kind: str, module: GraphModule, constants: Sequence[int], options: _Options
+    ) -> None:
+        self._boxed_call = True  # an attribute of the instance: wrappers of functions copy these
+        self._kind = kind
+        self._module = module
+        self._constants = frozenset(constants)
+        self._options = options
+        self._held = held_tensors(module, BACKEND)
+        self._captures: OrderedDict[Any, _Capture] = OrderedDict()
+        self._lock = threading.Lock()  # for the kept captures; not held during a capture
+
+    def __call__(self, arguments: list[Any]) -> Sequence[Any]:
+        inputs = list(arguments)
+        arguments.clear()
+        key = (_C.random_source(), _C.timing_only(), *_key((*inputs, *self._held)))
+        with self._lock:
+            known = self._captures.get(key)
+            if known is not None:
+                self._captures.move_to_end(key)
+        if known is not None:
+            return known.run(inputs, self._module)
+        capture, outputs = self._capture(inputs)
+        with self._lock:
+            self._captures[key] = capture
+            if len(self._captures) > KEPT_CAPTURES:
+                self._captures.popitem(last=False)
+        return outputs
+
+    def _capture(self, inputs: list[Any]) -> tuple[_Capture, Sequence[Any]]:
+        values = (*inputs, *self._held)
+        places = [place for place, value in enumerate(values) if isinstance(value, torch.Tensor)]
+        tensors = [values[place] for place in places]
+        device = next((tensor.device for tensor in tensors if tensor.device.type == BACKEND), None)
+        if device is None:
+            return self._leave(""), self._module(*inputs)
+        reason = _objection(inputs) or objection(self._module, BACKEND)
+        if reason:
+            return self._leave(reason), self._module(*inputs)
+        outputs: list[Any] = []
+
+        def run() -> list[torch.Tensor]:
+            outputs.extend(ExpectedLayouts(self._module).run(*inputs))
+            return [value for value in outputs if isinstance(value, torch.Tensor)]
+
+        constants = [i for i, place in enumerate(places) if place in self._constants]
+        options = self._options
+        graph, reason, _ = _C.capture_graph(
+            run,
+            device,
+            tensors,
+            options.fuse,
+            options.passes,
+            constants,
+            options.exact_transposes,
+            options.product_dtype,
+        )
+        if graph is None:
+            return self._leave(reason), self._module(*inputs)
+        facts = graph.facts()
+        sources = [GraphSource.parse(source).module for source in facts["program_sources"]]
+        account = CompiledGraph(self._kind, **{**facts, "program_sources": sources})
+        note(account)
+        return _Capture(graph, account, self._held, outputs), outputs
+
+    def _leave(self, reason: str) -> _Capture:
+        if reason:
+            note(CompiledGraph(self._kind, not_compiled=reason))
+            warnings.warn(
+                f"graph of kind {self._kind} runs operator by operator: {reason}", stacklevel=2
+            )
+        return _Capture(None, CompiledGraph(self._kind), [], [])
+
+
+class _Capture:
+    """One capture, and its outputs that are not tensors."""
+
+    def __init__(
+        self,
+        graph: Any,
+        account: CompiledGraph,
+        held: Sequence[torch.Tensor],
+        outputs: Sequence[Any],
+    ) -> None:
+        self._graph = graph
+        self._account = account
+        self._held = held
+        self._outputs = [None if isinstance(value, torch.Tensor) else (value,) for value in outputs]
+
+    def run(self, inputs: list[Any], module: GraphModule) -> Sequence[Any]:
+        if self._graph is None:
+            return module(*inputs)
+        note_run(self._account)
+        tensors = [value for value in (*inputs, *self._held) if isinstance(value, torch.Tensor)]
+        found = iter(self._graph.run(tensors))
+        return [next(found) if value is None else value[0] for value in self._outputs]
+
+
+def _objection(inputs: Sequence[Any]) -> str:
+    """Why a graph with these inputs cannot be captured; empty when it can."""
+    devices = {value.device for value in inputs if isinstance(value, torch.Tensor)}
+    if len(devices) > 1:
+        return f"its inputs are on {', '.join(sorted(map(str, devices)))}"
+    return ""
+
+
+def _key(inputs: Sequence[Any]) -> Any:
+    """Equal for inputs that one capture serves: sizes, strides, dtypes, and which of them share
+    memory."""
+    firsts: dict[int, tuple[int, int]] = {}
+    key: list[Any] = []
+    for place, value in enumerate(inputs):
+        if not isinstance(value, torch.Tensor):
+            # 0.0 and -0.0 are equal, and so are 1 and True; nan is not.
+            key.append(value.hex() if isinstance(value, float) else (type(value), value))
+            continue
+        offset = value.storage_offset() * value.element_size()
+        first, start = firsts.setdefault(value.untyped_storage()._cdata, (place, offset))
+        key.append((tuple(value.shape), value.stride(), value.dtype, first, offset - start))
+    return tuple(key)
+
+
+def _compiler(kind: str, options: _Options) -> Callable[..., Any]:
+    def compile_graph(module: GraphModule, _inputs: Sequence[Any]) -> Any:
+        remove_clones(module)
+        drop_pooling_indices(module)
+        write_in_place(module)
+        if options.fuse:
+            recognise_gelu(module)
+            recognise_rms_norm(module)
+            join_activations(module)
+        # A training step changes the parameters: arranging them once would not pay.
+        constants = parameters_and_buffers() if kind == "inference" else []
+        return _Graph(kind, module, constants, options)
+
+    return compile_graph
+
+
+def compile_backend(
+    module: GraphModule,
+    inputs: Sequence[Any],
+    *,
+    options: dict[str, Any] | None = None,
+    mode: str | None = None,
+) -> Callable[..., Any]:
+    """The backend, with the options of _Options. ValueError for other options and for a mode, which
+    only Inductor has.
+    """
+    if mode not in (None, "default"):
+        raise ValueError(f"torch.compile(backend='{BACKEND}') has no mode '{mode}'")
+    chosen = _Options.of(options or {})
+    backend = aot_autograd(
+        fw_compiler=_compiler("forward", chosen),
+        bw_compiler=_compiler("backward", chosen),
+        inference_compiler=_compiler("inference", chosen),
+        partition_fn=min_cut_rematerialization_partition,
+        keep_inference_input_mutations=True,
+    )
+    with kept_whole():
+        return backend(module, inputs)
