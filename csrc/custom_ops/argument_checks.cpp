@@ -6,7 +6,7 @@
 
 #include "csrc/launch/tensor_access.h"
 #include "device/base/errors.h"
-#include "ops/blocks/operand_checks.h"
+#include "ops/contract/operand_checks.h"
 
 namespace neuron_sim {
 namespace {

@@ -1,5 +1,5 @@
 #pragma once
-// Checks shared by the custom ops, with the messages of ops/blocks/operand_checks.h.
+// Checks shared by the custom ops, with the messages of ops/contract/operand_checks.h.
 // Sizes may be symbolic (torch.export, torch.compile). Errors are KernelError, which
 // translate_errors() makes TypeError (dtypes) or ValueError; a device mismatch is c10::Error.
 

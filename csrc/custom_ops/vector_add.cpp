@@ -6,7 +6,7 @@
 #include "csrc/custom_ops/bias_add_activation.h"
 #include "csrc/custom_ops/custom_op.h"
 #include "csrc/neuron_sim.h"
-#include "ops/blocks/operand_checks.h"
+#include "ops/contract/operand_checks.h"
 #include "ops/reference/reference.h"
 
 namespace neuron_sim {

@@ -13,7 +13,7 @@
 #include "device/base/errors.h"
 #include "device/runtime/devices.h"
 #include "device/runtime/launch.h"
-#include "ops/blocks/operand_checks.h"
+#include "ops/contract/operand_checks.h"
 #include "ops/pointwise/launch_constants.h"
 #include "ops/pointwise/pointwise.h"
 

@@ -13,7 +13,7 @@
 #include "csrc/launch/kept_tensor.h"
 #include "device/runtime/kernel_cache.h"
 #include "device/runtime/launch.h"
-#include "ops/blocks/kernel_definition.h"
+#include "ops/contract/kernel_definition.h"
 #include "ops/graph/graph_kernel.h"
 #include "ops/pointwise/expression.h"
 

@@ -5,9 +5,9 @@
 #include <functional>
 #include <span>
 
-#include "ops/blocks/hbm_tensor.h"
 #include "ops/blocks/transposer.h"
 #include "ops/blocks/value.h"
+#include "ops/contract/hbm_tensor.h"
 
 namespace neuron_sim {
 

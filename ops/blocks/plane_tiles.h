@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "ops/blocks/hbm_tensor.h"
+#include "ops/contract/hbm_tensor.h"
 
 namespace neuron_sim {
 

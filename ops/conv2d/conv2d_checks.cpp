@@ -1,6 +1,6 @@
 #include "ops/conv2d/conv2d_checks.h"
 
-#include "ops/blocks/operand_checks.h"
+#include "ops/contract/operand_checks.h"
 #include "ops/conv2d/conv2d_geometry.h"
 
 namespace neuron_sim {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "device/builder/builder.h"
-#include "ops/blocks/hbm_tensor.h"
+#include "ops/contract/hbm_tensor.h"
 #include "ops/conv2d/conv2d_tiles.h"
 #include "ops/pointwise/expression_emitter.h"
 

@@ -1,7 +1,7 @@
 #include "ops/conv2d/conv2d_geometry.h"
 
 #include "device/base/errors.h"
-#include "ops/blocks/operand_checks.h"
+#include "ops/contract/operand_checks.h"
 
 namespace neuron_sim {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "device/arch/architecture.h"
-#include "ops/blocks/tensor_spec.h"
+#include "ops/contract/tensor_spec.h"
 
 namespace neuron_sim {
 

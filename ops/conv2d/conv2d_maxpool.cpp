@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "ops/blocks/epilogue.h"
-#include "ops/blocks/named_kernel.h"
 #include "ops/blocks/tiles.h"
+#include "ops/contract/named_kernel.h"
 #include "ops/conv2d/conv2d_bands.h"
 #include "ops/conv2d/conv2d_checks.h"
 #include "ops/conv2d/conv2d_follower.h"

@@ -26,7 +26,7 @@
 
 #include "device/numerics/activation_functions.h"
 #include "ops/blocks/axis_windows.h"
-#include "ops/blocks/kernel_definition.h"
+#include "ops/contract/kernel_definition.h"
 #include "ops/pointwise/expression.h"
 
 namespace neuron_sim {

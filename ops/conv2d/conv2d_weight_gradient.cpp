@@ -5,8 +5,8 @@
 #include "device/isa/movement/memset.h"
 #include "device/isa/movement/tensor_copy.h"
 #include "device/isa/tensor/nc_matmul.h"
-#include "ops/blocks/named_kernel.h"
 #include "ops/blocks/tiles.h"
+#include "ops/contract/named_kernel.h"
 #include "ops/conv2d/conv2d_weight_gradient_tiles.h"
 #include "ops/movement/zeros.h"
 

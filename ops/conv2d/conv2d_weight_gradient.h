@@ -20,7 +20,7 @@
 
 #include <optional>
 
-#include "ops/blocks/kernel_definition.h"
+#include "ops/contract/kernel_definition.h"
 #include "ops/conv2d/conv2d_geometry.h"
 
 namespace neuron_sim {

@@ -9,10 +9,10 @@
 #include "device/isa/movement/tensor_copy.h"
 #include "device/isa/search/max8.h"
 #include "device/isa/search/nc_find_index8.h"
-#include "ops/blocks/named_kernel.h"
-#include "ops/blocks/operand_checks.h"
 #include "ops/blocks/softmax.h"
 #include "ops/blocks/tiles.h"
+#include "ops/contract/named_kernel.h"
+#include "ops/contract/operand_checks.h"
 #include "ops/ffnn/ffnn_layers.h"
 
 namespace neuron_sim {

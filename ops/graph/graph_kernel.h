@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ops/blocks/axis_windows.h"
-#include "ops/blocks/hbm_tensor.h"
+#include "ops/contract/hbm_tensor.h"
 #include "ops/matmul/matrix_product.h"
 #include "ops/pointwise/expression.h"
 #include "ops/pooling/max_pool.h"

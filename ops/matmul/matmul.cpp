@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "device/base/errors.h"
-#include "ops/blocks/named_kernel.h"
-#include "ops/blocks/operand_checks.h"
 #include "ops/blocks/tiles.h"
+#include "ops/contract/named_kernel.h"
+#include "ops/contract/operand_checks.h"
 #include "ops/matmul/matmul_plans.h"
 #include "ops/movement/zeros.h"
 

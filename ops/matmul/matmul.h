@@ -36,7 +36,7 @@
 
 #include "device/builder/builder.h"
 #include "ops/blocks/epilogue.h"
-#include "ops/blocks/kernel_definition.h"
+#include "ops/contract/kernel_definition.h"
 
 namespace neuron_sim {
 

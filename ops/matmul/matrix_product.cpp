@@ -6,7 +6,7 @@
 
 #include "device/base/errors.h"
 #include "ops/blocks/collapse.h"
-#include "ops/blocks/operand_checks.h"
+#include "ops/contract/operand_checks.h"
 #include "ops/matmul/matmul_plans.h"
 #include "ops/pointwise/compose.h"
 #include "ops/pointwise/substitution.h"

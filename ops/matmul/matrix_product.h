@@ -14,7 +14,7 @@
 #include <array>
 
 #include "device/numerics/activation_functions.h"
-#include "ops/blocks/hbm_tensor.h"
+#include "ops/contract/hbm_tensor.h"
 #include "ops/matmul/matmul.h"
 #include "ops/pointwise/expression.h"
 

@@ -9,7 +9,7 @@
 //
 // Roofline: DMA, twice the bytes.
 
-#include "ops/blocks/hbm_tensor.h"
+#include "ops/contract/hbm_tensor.h"
 
 namespace neuron_sim {
 

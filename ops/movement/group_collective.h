@@ -6,7 +6,7 @@
 #include <array>
 
 #include "device/isa/dma/collective.h"
-#include "ops/blocks/hbm_tensor.h"
+#include "ops/contract/hbm_tensor.h"
 
 namespace neuron_sim {
 

@@ -4,10 +4,10 @@
 
 #include "device/base/errors.h"
 #include "device/isa/dma/dma_transpose.h"
-#include "ops/blocks/named_kernel.h"
-#include "ops/blocks/operand_checks.h"
 #include "ops/blocks/tiles.h"
 #include "ops/blocks/transposer.h"
+#include "ops/contract/named_kernel.h"
+#include "ops/contract/operand_checks.h"
 
 namespace neuron_sim {
 namespace {

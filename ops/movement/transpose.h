@@ -24,7 +24,7 @@
 #include <array>
 #include <string_view>
 
-#include "ops/blocks/kernel_definition.h"
+#include "ops/contract/kernel_definition.h"
 
 namespace neuron_sim {
 

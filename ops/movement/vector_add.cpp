@@ -6,9 +6,9 @@
 
 #include "device/base/errors.h"
 #include "ops/blocks/collapse.h"
-#include "ops/blocks/named_kernel.h"
-#include "ops/blocks/operand_checks.h"
 #include "ops/blocks/tiles.h"
+#include "ops/contract/named_kernel.h"
+#include "ops/contract/operand_checks.h"
 #include "ops/movement/add_tiles.h"
 
 namespace neuron_sim {

@@ -26,7 +26,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/blocks/kernel_definition.h"
+#include "ops/contract/kernel_definition.h"
 
 namespace neuron_sim {
 

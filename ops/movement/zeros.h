@@ -2,7 +2,7 @@
 // zeros: empty sums, such as the gradient of a weight for an empty batch.
 
 #include "device/builder/builder.h"
-#include "ops/blocks/tensor_spec.h"
+#include "ops/contract/tensor_spec.h"
 
 namespace neuron_sim {
 

@@ -5,7 +5,7 @@
 
 #include "device/arch/architecture.h"
 #include "ops/blocks/collapse.h"
-#include "ops/blocks/hbm_tensor.h"
+#include "ops/contract/hbm_tensor.h"
 
 namespace neuron_sim {
 

@@ -11,7 +11,7 @@
 // Roofline: DMA, the bytes of operands and results; an engine takes about a cycle per element and
 // partition for each instruction (docs/instructions.md).
 
-#include "ops/blocks/hbm_tensor.h"
+#include "ops/contract/hbm_tensor.h"
 #include "ops/pointwise/expression.h"
 
 namespace neuron_sim {

@@ -1,7 +1,7 @@
 #pragma once
 // Loads a piece of several operands and computes an expression of them.
 
-#include "ops/blocks/hbm_tensor.h"
+#include "ops/contract/hbm_tensor.h"
 #include "ops/pointwise/expression_emitter.h"
 #include "ops/pointwise/row_spreader.h"
 

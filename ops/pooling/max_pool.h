@@ -12,7 +12,7 @@
 // Roofline: Vector, some four cycles per element of a window, output and partition.
 
 #include "ops/blocks/axis_windows.h"
-#include "ops/blocks/hbm_tensor.h"
+#include "ops/contract/hbm_tensor.h"
 
 namespace neuron_sim {
 

@@ -8,9 +8,9 @@
 #include "ops/blocks/activation_gradient.h"
 #include "ops/blocks/collapse.h"
 #include "ops/blocks/epilogue.h"
-#include "ops/blocks/named_kernel.h"
-#include "ops/blocks/operand_checks.h"
 #include "ops/blocks/tiles.h"
+#include "ops/contract/named_kernel.h"
+#include "ops/contract/operand_checks.h"
 #include "ops/pooling/maxpool_activation_plan.h"
 
 namespace neuron_sim {

@@ -19,7 +19,7 @@
 #include <array>
 
 #include "device/numerics/activation_functions.h"
-#include "ops/blocks/kernel_definition.h"
+#include "ops/contract/kernel_definition.h"
 
 namespace neuron_sim {
 

@@ -10,7 +10,7 @@
 // Roofline: Vector, about (taps of a row + taps of a column) cycles per output and partition.
 
 #include "ops/blocks/axis_taps.h"
-#include "ops/blocks/hbm_tensor.h"
+#include "ops/contract/hbm_tensor.h"
 
 namespace neuron_sim {
 

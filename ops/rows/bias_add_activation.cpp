@@ -7,10 +7,10 @@
 #include "device/isa/activation/activation.h"
 #include "device/isa/elementwise/tensor_tensor.h"
 #include "ops/blocks/epilogue.h"
-#include "ops/blocks/named_kernel.h"
-#include "ops/blocks/operand_checks.h"
 #include "ops/blocks/softmax.h"
 #include "ops/blocks/tiles.h"
+#include "ops/contract/named_kernel.h"
+#include "ops/contract/operand_checks.h"
 #include "ops/rows/collapsed_rows.h"
 #include "ops/rows/streaming_softmax.h"
 

@@ -17,7 +17,7 @@
 #include <array>
 #include <string>
 
-#include "ops/blocks/kernel_definition.h"
+#include "ops/contract/kernel_definition.h"
 
 namespace neuron_sim {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "ops/blocks/hbm_tensor.h"
+#include "ops/contract/hbm_tensor.h"
 
 namespace neuron_sim {
 

@@ -1,7 +1,7 @@
 #include "ops/rows/rms_norm.h"
 
-#include "ops/blocks/named_kernel.h"
-#include "ops/blocks/operand_checks.h"
+#include "ops/contract/named_kernel.h"
+#include "ops/contract/operand_checks.h"
 
 namespace neuron_sim {
 namespace {

@@ -9,7 +9,7 @@
 #include <array>
 #include <cstdint>
 
-#include "ops/blocks/kernel_definition.h"
+#include "ops/contract/kernel_definition.h"
 #include "ops/rows/row_program.h"
 
 namespace neuron_sim {

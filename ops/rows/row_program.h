@@ -12,7 +12,7 @@
 #include <array>
 #include <vector>
 
-#include "ops/blocks/hbm_tensor.h"
+#include "ops/contract/hbm_tensor.h"
 #include "ops/pointwise/expression.h"
 
 namespace neuron_sim {

@@ -9,7 +9,7 @@
 #include <array>
 
 #include "device/numerics/operators.h"
-#include "ops/blocks/hbm_tensor.h"
+#include "ops/contract/hbm_tensor.h"
 
 namespace neuron_sim {
 

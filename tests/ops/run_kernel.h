@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "ops/blocks/kernel.h"
+#include "ops/contract/kernel.h"
 #include "tests/ops/run_op.h"
 
 namespace neuron_sim {

@@ -11,8 +11,8 @@
 #include "device/base/errors.h"
 #include "device/check/checked_run.h"
 #include "device/timeline/timeline.h"
-#include "ops/blocks/operand_checks.h"
-#include "ops/blocks/tensor_spec.h"
+#include "ops/contract/operand_checks.h"
+#include "ops/contract/tensor_spec.h"
 #include "tests/device/isa/oracles.h"
 
 namespace neuron_sim {

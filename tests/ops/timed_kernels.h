@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/blocks/tensor_spec.h"
+#include "ops/contract/tensor_spec.h"
 
 namespace neuron_sim {
 

@@ -1,7 +1,7 @@
 #include "python_bindings/core_module/program/build_kernel.h"
 
 #include "device/base/errors.h"
-#include "ops/blocks/named_kernel.h"
+#include "ops/contract/named_kernel.h"
 #include "python_bindings/core_module/program/request.h"
 
 namespace neuron_sim {

@@ -13,7 +13,7 @@
 
 #include "device/arch/architecture.h"
 #include "device/base/errors.h"
-#include "ops/blocks/named_kernel.h"
+#include "ops/contract/named_kernel.h"
 #include "python_bindings/core_module/program/build_kernel.h"
 
 namespace neuron_sim {

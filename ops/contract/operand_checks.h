@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "ops/blocks/tensor_spec.h"
+#include "ops/contract/tensor_spec.h"
 
 namespace neuron_sim {
 

@@ -1,7 +1,7 @@
-#include "ops/blocks/hbm_tensor.h"
+#include "ops/contract/hbm_tensor.h"
 
 #include "device/base/errors.h"
-#include "ops/blocks/operand_checks.h"
+#include "ops/contract/operand_checks.h"
 
 namespace neuron_sim {
 

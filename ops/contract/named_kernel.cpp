@@ -1,4 +1,4 @@
-#include "ops/blocks/named_kernel.h"
+#include "ops/contract/named_kernel.h"
 
 #include <algorithm>
 

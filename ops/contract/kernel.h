@@ -3,7 +3,7 @@
 //
 // Options are a struct whose fields are listed by name in `kFields`, in order. A list whose length
 // differs from the struct's does not compile, so nothing that decides a program is left out of the
-// cache key. A name is that of the option for callers (ops/blocks/named_kernel.h); "b|a" defaults
+// cache key. A name is that of the option for callers (ops/contract/named_kernel.h); "b|a" defaults
 // to option a, "" is not for callers.
 
 #include <array>
@@ -12,7 +12,7 @@
 #include <type_traits>
 
 #include "device/runtime/kernel_cache.h"
-#include "ops/blocks/hbm_tensor.h"
+#include "ops/contract/hbm_tensor.h"
 
 namespace neuron_sim {
 

@@ -1,4 +1,4 @@
-#include "ops/blocks/tensor_spec.h"
+#include "ops/contract/tensor_spec.h"
 
 #include "device/base/errors.h"
 

@@ -1,4 +1,4 @@
-#include "ops/blocks/operand_checks.h"
+#include "ops/contract/operand_checks.h"
 
 #include "device/base/errors.h"
 

@@ -1,10 +1,10 @@
-#include "ops/blocks/kernel_definition.h"
+#include "ops/contract/kernel_definition.h"
 
 #include <algorithm>
 #include <sstream>
 
 #include "device/base/errors.h"
-#include "ops/blocks/operand_checks.h"
+#include "ops/contract/operand_checks.h"
 
 namespace neuron_sim {
 namespace {

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "ops/blocks/kernel.h"
+#include "ops/contract/kernel.h"
 
 namespace neuron_sim {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "device/builder/builder.h"
-#include "ops/blocks/tensor_spec.h"
+#include "ops/contract/tensor_spec.h"
 
 namespace neuron_sim {
 

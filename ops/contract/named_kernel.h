@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "ops/blocks/kernel_definition.h"
+#include "ops/contract/kernel_definition.h"
 
 namespace neuron_sim {
 
@@ -47,7 +47,7 @@ bool read_option(OptionReader& reader, std::string_view kernel, std::string_view
   }
 }
 
-/// Reads the options of `kernel` that kFields names (ops/blocks/kernel.h).
+/// Reads the options of `kernel` that kFields names (ops/contract/kernel.h).
 template <typename Options>
 Options read_options(OptionReader& reader, std::string_view kernel) {
   Options options;

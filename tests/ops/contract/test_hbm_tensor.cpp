@@ -1,4 +1,4 @@
-#include "ops/blocks/hbm_tensor.h"
+#include "ops/contract/hbm_tensor.h"
 
 #include "tests/ops/run_kernel.h"
 
