@@ -28,7 +28,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = (
     "device/instruction", "device/isa", "device/timeline", "ops/attention", "ops/blocks",
-    "ops/contract", "ops/conv2d", "ops/ffnn", "ops/matmul", "ops/movement", "ops/pooling",
+    "ops/contract", "ops/conv2d", "ops/copies", "ops/ffnn", "ops/matmul", "ops/pooling",
+    "ops/vector_add",
 )  # fmt: skip
 SHARE = 0.85
 # A test that runs so many times as long as with the original, and a while, does not end.

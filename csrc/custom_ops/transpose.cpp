@@ -1,4 +1,4 @@
-#include "ops/movement/transpose.h"
+#include "ops/copies/transpose.h"
 
 #include "csrc/custom_ops/argument_checks.h"
 #include "csrc/custom_ops/custom_op.h"

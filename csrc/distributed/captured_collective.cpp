@@ -4,7 +4,7 @@
 
 #include "csrc/launch/capture.h"
 #include "csrc/launch/kernel_call.h"
-#include "ops/movement/group_collective.h"
+#include "ops/copies/group_collective.h"
 
 namespace neuron_sim {
 namespace {

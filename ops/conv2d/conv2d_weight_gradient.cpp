@@ -8,7 +8,7 @@
 #include "ops/blocks/tiles.h"
 #include "ops/contract/named_kernel.h"
 #include "ops/conv2d/conv2d_weight_gradient_tiles.h"
-#include "ops/movement/zeros.h"
+#include "ops/copies/zeros.h"
 
 namespace neuron_sim {
 namespace {

@@ -6,8 +6,8 @@
 #include "ops/blocks/tiles.h"
 #include "ops/contract/named_kernel.h"
 #include "ops/contract/operand_checks.h"
+#include "ops/copies/zeros.h"
 #include "ops/matmul/matmul_plans.h"
-#include "ops/movement/zeros.h"
 
 namespace neuron_sim {
 namespace {

@@ -13,7 +13,7 @@
 #include "ops/blocks/tiles.h"
 #include "ops/contract/named_kernel.h"
 #include "ops/contract/operand_checks.h"
-#include "ops/movement/zeros.h"
+#include "ops/copies/zeros.h"
 #include "ops/rows/collapsed_rows.h"
 #include "ops/rows/streaming_softmax_backward.h"
 

@@ -1,11 +1,11 @@
 // Kernels against the oneDNN references for reproducible random shapes, dtypes and strides.
 
+#include "ops/copies/transpose.h"
 #include "ops/ffnn/ffnn.h"
 #include "ops/matmul/matmul.h"
-#include "ops/movement/transpose.h"
-#include "ops/movement/vector_add.h"
 #include "ops/reference/reference.h"
 #include "ops/rows/bias_add_activation.h"
+#include "ops/vector_add/vector_add.h"
 #include "tests/ops/run_op.h"
 
 namespace neuron_sim {

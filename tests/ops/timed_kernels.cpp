@@ -4,13 +4,13 @@
 
 #include "ops/attention/attention.h"
 #include "ops/attention/attention_backward.h"
+#include "ops/copies/transpose.h"
 #include "ops/ffnn/ffnn.h"
 #include "ops/matmul/matmul.h"
 #include "ops/matmul/matrix_product.h"
-#include "ops/movement/transpose.h"
-#include "ops/movement/vector_add.h"
 #include "ops/rows/bias_add_activation.h"
 #include "ops/rows/bias_add_activation_backward.h"
+#include "ops/vector_add/vector_add.h"
 #include "tests/ops/draw_kernels.h"
 
 namespace neuron_sim {

@@ -10,8 +10,8 @@
 #include "csrc/launch/capture.h"
 #include "csrc/launch/kernel_call.h"
 #include "csrc/launch/tensor_access.h"
-#include "ops/movement/copy.h"
-#include "ops/movement/rows_by_index.h"
+#include "ops/copies/copy.h"
+#include "ops/copies/rows_by_index.h"
 
 namespace neuron_sim {
 namespace {

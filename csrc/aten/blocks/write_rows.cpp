@@ -8,7 +8,7 @@
 
 #include "csrc/aten/blocks/indexing.h"
 #include "csrc/aten/blocks/movement.h"
-#include "ops/movement/copy.h"
+#include "ops/copies/copy.h"
 
 namespace neuron_sim {
 namespace {

@@ -4,7 +4,7 @@
 #include <torch/torch.h>
 
 #include "csrc/neuron_sim.h"
-#include "ops/movement/transpose.h"
+#include "ops/copies/transpose.h"
 
 namespace neuron_sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "ops/movement/rows_by_index.h"
+#include "ops/copies/rows_by_index.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "ops/movement/copy.h"
+#include "ops/copies/copy.h"
 
 #include <functional>
 #include <optional>
@@ -6,7 +6,7 @@
 #include "device/isa/dma/dma_copy.h"
 #include "ops/blocks/collapse.h"
 #include "ops/blocks/tiles.h"
-#include "ops/movement/transpose.h"
+#include "ops/copies/transpose.h"
 #include "ops/pointwise/layout.h"
 
 namespace neuron_sim {

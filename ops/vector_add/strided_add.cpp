@@ -4,7 +4,7 @@
 
 #include "device/base/errors.h"
 #include "ops/blocks/tiles.h"
-#include "ops/movement/add_tiles.h"
+#include "ops/vector_add/add_tiles.h"
 
 namespace neuron_sim {
 namespace {

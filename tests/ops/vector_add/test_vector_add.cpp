@@ -1,4 +1,4 @@
-#include "ops/movement/vector_add.h"
+#include "ops/vector_add/vector_add.h"
 
 #include "device/timeline/overlaps.h"
 #include "tests/ops/run_op.h"

@@ -1,4 +1,4 @@
-#include "ops/movement/transpose.h"
+#include "ops/copies/transpose.h"
 
 #include <algorithm>
 

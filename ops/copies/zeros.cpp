@@ -1,4 +1,4 @@
-#include "ops/movement/zeros.h"
+#include "ops/copies/zeros.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "ops/movement/group_collective.h"
+#include "ops/copies/group_collective.h"
 
 #include <gtest/gtest.h>
 

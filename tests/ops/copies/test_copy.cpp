@@ -1,4 +1,4 @@
-#include "ops/movement/copy.h"
+#include "ops/copies/copy.h"
 
 #include "tests/ops/run_kernel.h"
 

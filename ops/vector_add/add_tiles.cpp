@@ -1,4 +1,4 @@
-#include "ops/movement/add_tiles.h"
+#include "ops/vector_add/add_tiles.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "ops/movement/vector_add.h"
+#include "ops/vector_add/vector_add.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 #include "ops/blocks/tiles.h"
 #include "ops/contract/named_kernel.h"
 #include "ops/contract/operand_checks.h"
-#include "ops/movement/add_tiles.h"
+#include "ops/vector_add/add_tiles.h"
 
 namespace neuron_sim {
 namespace {
