@@ -4,13 +4,12 @@
 
 #include "device/base/errors.h"
 #include "ops/blocks/tiles.h"
+#include "ops/conv2d/conv2d_plan.h"
 
 namespace neuron_sim {
 namespace {
 
-// As in the forward op: elements per partition that make a load worth its fixed cost, and bands
-// that let loads overlap with products.
-constexpr int64_t kImageTileElements = int64_t{8} * 1024;
+// As in the forward op: bands that let loads overlap with products.
 constexpr int64_t kBandsPerImage = 4;
 constexpr int64_t kSmallestSteps = 8;
 

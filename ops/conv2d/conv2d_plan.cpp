@@ -9,9 +9,6 @@
 namespace neuron_sim {
 namespace {
 
-// Elements per partition of one image tile: 128 partitions of them load in some 5 to 10 us, long
-// enough to amortise the fixed cost of a DMA and the halo rows, short next to the multiplication.
-constexpr int64_t kImageTileElements = int64_t{8} * 1024;
 // With less work than this many tiles per image the first load would not overlap with anything.
 constexpr int64_t kTilesPerImage = 4;
 constexpr int64_t kSmallestTileRows = 8;

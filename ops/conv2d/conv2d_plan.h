@@ -10,6 +10,10 @@
 
 namespace neuron_sim {
 
+/// Elements per partition of one image tile: 128 partitions of them load in some 5 to 10 us, long
+/// enough to amortise the fixed cost of a DMA and the halo rows, short next to the multiplication.
+inline constexpr int64_t kImageTileElements = int64_t{8} * 1024;
+
 /// The sizes of one convolution followed by max pooling. Channels and filters are per group.
 struct Conv2dShape {
   int64_t images = 0, groups = 1;
