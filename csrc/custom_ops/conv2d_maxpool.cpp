@@ -3,7 +3,7 @@
 #include "csrc/custom_ops/argument_checks.h"
 #include "csrc/neuron_sim.h"
 #include "ops/blocks/epilogue.h"
-#include "ops/conv2d/conv2d_checks.h"
+#include "ops/conv2d/checks.h"
 
 namespace neuron_sim {
 namespace {

@@ -8,8 +8,8 @@
 #include "csrc/custom_ops/activation_functions.h"
 #include "csrc/custom_ops/argument_checks.h"
 #include "csrc/custom_ops/conv2d_maxpool.h"
-#include "ops/conv2d/conv2d_input_gradient.h"
-#include "ops/conv2d/conv2d_weight_gradient.h"
+#include "ops/conv2d/input_gradient.h"
+#include "ops/conv2d/weight_gradient.h"
 #include "ops/pooling/maxpool_activation_backward.h"
 
 namespace neuron_sim {

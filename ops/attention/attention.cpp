@@ -5,8 +5,8 @@
 #include "device/isa/elementwise/tensor_scalar.h"
 #include "device/isa/elementwise/tensor_tensor.h"
 #include "device/isa/movement/memset.h"
-#include "ops/attention/attention_few_rows.h"
-#include "ops/attention/attention_section.h"
+#include "ops/attention/few_rows.h"
+#include "ops/attention/section.h"
 #include "ops/blocks/tiles.h"
 
 namespace neuron_sim {

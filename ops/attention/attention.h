@@ -6,11 +6,11 @@
 // and adds them up; the exponentials are transposed on chip and multiplied with v. Earlier sums are
 // scaled down when a larger score comes along, so all sums stay in range; they are divided once at
 // the end. Steps above the diagonal of a causal mask are left out. The stages of a step are emitted
-// between those of its neighbours (attention_units.h): the scores of the next rows, the transposes
+// between those of its neighbours (units.h): the scores of the next rows, the transposes
 // of these and the products with v of the previous ones keep all engines busy at the same time.
 // Logarithms need a different table of the Scalar engine than exponentials: they come last.
 //
-// A few rows per key head over many keys (a decode step) take another way: attention_few_rows.h.
+// A few rows per key head over many keys (a decode step) take another way: few_rows.h.
 //
 // Tile plan: q, k and v of a unit of heads are loaded once, in few transfers, and stay in SBUF
 // while the next unit loads. PSUM: four banks for scores, two for transposes,

@@ -7,9 +7,9 @@
 #include "ops/blocks/epilogue.h"
 #include "ops/blocks/tiles.h"
 #include "ops/contract/named_kernel.h"
-#include "ops/conv2d/conv2d_bands.h"
-#include "ops/conv2d/conv2d_checks.h"
-#include "ops/conv2d/conv2d_follower.h"
+#include "ops/conv2d/bands.h"
+#include "ops/conv2d/checks.h"
+#include "ops/conv2d/follower.h"
 #include "ops/pointwise/substitution.h"
 
 namespace neuron_sim {

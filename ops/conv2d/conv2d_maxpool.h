@@ -12,7 +12,7 @@
 // groups make one convolution whose weights are zero between groups. A depthwise convolution of
 // 128 channels thus costs as much as a dense one, not 128 passes at 1 / 128 of the array.
 //
-// Tile plan (conv2d_plan.h): weights stay in SBUF, transposed on chip; bands of output rows with
+// Tile plan (plan.h): weights stay in SBUF, transposed on chip; bands of output rows with
 // their halo rows stream through a ring of image tiles; banks rotate through all of PSUM. Where
 // pooling windows overlap, neighbouring bands compute the outputs they share twice.
 //

@@ -13,7 +13,7 @@ namespace neuron_sim {
 /// it is then computed as its transpose, with the weights stationary (matrix_product.h). Its
 /// columns lie on the partitions where its readers want them, none of which transposes it again,
 /// and a bias per column is one number per partition. The values are the same. Results of fewer
-/// rows than partitions stay: kernels for few rows read them as they lie (attention_few_rows.h).
+/// rows than partitions stay: kernels for few rows read them as they lie (attention/few_rows.h).
 ///
 /// Known: the vendor's NKI performance guide, "Mitigating overhead from tensor transposes", has
 /// weights stationary and results [columns, tokens] as the normal mapping of a linear layer, and

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "ops/conv2d/conv2d_geometry.h"
+#include "ops/conv2d/geometry.h"
 #include "tests/ops/run_op.h"
 
 namespace neuron_sim::conv2d_gradient_oracle {

@@ -1,8 +1,8 @@
 // Simulated time of the kernels of a convolution's backward pass, against the forward pass.
 
-#include "ops/conv2d/conv2d_input_gradient.h"
 #include "ops/conv2d/conv2d_maxpool.h"
-#include "ops/conv2d/conv2d_weight_gradient.h"
+#include "ops/conv2d/input_gradient.h"
+#include "ops/conv2d/weight_gradient.h"
 #include "ops/pooling/maxpool_activation_backward.h"
 #include "tests/ops/run_op.h"
 

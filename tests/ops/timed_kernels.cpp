@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "ops/attention/attention.h"
-#include "ops/attention/attention_backward.h"
+#include "ops/attention/backward.h"
 #include "ops/copies/transpose.h"
 #include "ops/ffnn/ffnn.h"
 #include "ops/matmul/matmul.h"

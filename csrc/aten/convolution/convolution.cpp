@@ -18,9 +18,9 @@
 #include "csrc/launch/capture.h"
 #include "csrc/launch/kernel_call.h"
 #include "csrc/launch/tensor_access.h"
-#include "ops/conv2d/conv2d_input_gradient.h"
 #include "ops/conv2d/conv2d_maxpool.h"
-#include "ops/conv2d/conv2d_weight_gradient.h"
+#include "ops/conv2d/input_gradient.h"
+#include "ops/conv2d/weight_gradient.h"
 
 namespace neuron_sim {
 namespace {

@@ -14,7 +14,7 @@
 #include "csrc/launch/kernel_call.h"
 #include "csrc/runtime/runtime.h"
 #include "device/runtime/devices.h"
-#include "ops/attention/attention_backward.h"
+#include "ops/attention/backward.h"
 
 namespace neuron_sim {
 namespace {

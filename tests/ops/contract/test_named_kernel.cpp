@@ -7,8 +7,8 @@
 
 #include "device/arch/architecture.h"
 #include "device/base/errors.h"
-#include "ops/conv2d/conv2d_input_gradient.h"
 #include "ops/conv2d/conv2d_maxpool.h"
+#include "ops/conv2d/input_gradient.h"
 #include "ops/ffnn/ffnn.h"
 #include "ops/matmul/matmul.h"
 
