@@ -27,7 +27,7 @@
 #include "python_bindings/core_module/program/program_timing.h"
 #include "python_bindings/core_module/signals.h"
 #include "python_bindings/core_module/tracing/bindings.h"
-#include "python_bindings/core_module/tracing/traced_objects.h"
+#include "python_bindings/core_module/tracing/objects.h"
 
 namespace nb = nanobind;
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "device/builder/builder.h"
+#include "python_bindings/core_module/tracing/calls.h"
 #include "python_bindings/core_module/tracing/hash.h"
-#include "python_bindings/core_module/tracing/traced_calls.h"
 
 namespace neuron_sim::tracing {
 

@@ -1,6 +1,6 @@
 #include "python_bindings/core_module/tracing/integers.h"
 
-#include "python_bindings/core_module/tracing/traced_structures.h"
+#include "python_bindings/core_module/tracing/structures.h"
 
 namespace neuron_sim::tracing {
 

@@ -3,8 +3,8 @@
 #include "python_bindings/core_module/instructions/instruction_methods.h"
 #include "python_bindings/core_module/instructions/python_parameter.h"
 #include "python_bindings/core_module/tracing/bindings.h"
+#include "python_bindings/core_module/tracing/calls.h"
 #include "python_bindings/core_module/tracing/python_types.h"
-#include "python_bindings/core_module/tracing/traced_calls.h"
 
 namespace neuron_sim::tracing {
 
@@ -140,7 +140,7 @@ void connect(const nanobind::dict& classes) {
   }
 }
 
-/// The same for traced_calls.cpp.
+/// The same for calls.cpp.
 void connect_calls(const nanobind::dict& objects) {
   const auto object = [&](const char* name) {
     return nanobind::object(objects[name]).release().ptr();

@@ -2,8 +2,8 @@
 // and None. Registers, tiles of indices and masks are in neuron_sim.nki.tracing.indexing.
 
 #include "python_bindings/core_module/tracing/integers.h"
-#include "python_bindings/core_module/tracing/traced_objects.h"
-#include "python_bindings/core_module/tracing/traced_parts.h"
+#include "python_bindings/core_module/tracing/objects.h"
+#include "python_bindings/core_module/tracing/recent_slices.h"
 
 namespace neuron_sim::tracing {
 namespace {

@@ -1,6 +1,6 @@
 // Assignments and sums of results that are not emitted yet: straight into their target.
 
-#include "python_bindings/core_module/tracing/traced_objects.h"
+#include "python_bindings/core_module/tracing/objects.h"
 
 namespace neuron_sim::tracing {
 namespace {

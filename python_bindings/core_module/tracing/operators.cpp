@@ -1,6 +1,6 @@
 // Results of single instructions: of functions of the older language, and of `+`, `-`, `*`.
 
-#include "python_bindings/core_module/tracing/traced_objects.h"
+#include "python_bindings/core_module/tracing/objects.h"
 
 namespace neuron_sim::tracing {
 namespace {

@@ -3,8 +3,8 @@
 #include <nanobind/nanobind.h>
 
 #include "device/builder/builder.h"
+#include "python_bindings/core_module/tracing/calls.h"
 #include "python_bindings/core_module/tracing/emitted_calls.h"
-#include "python_bindings/core_module/tracing/traced_calls.h"
 
 namespace nb = nanobind;
 

@@ -1,12 +1,12 @@
 #pragma once
-// Functions shared by the structures of traced_structures.h: neuron_sim.nki.tracing derives its
+// Functions shared by the structures of structures.h: neuron_sim.nki.tracing derives its
 // classes from their types and has everything that is not needed once per instruction.
 
 #include <exception>
 #include <type_traits>
 #include <vector>
 
-#include "python_bindings/core_module/tracing/traced_structures.h"
+#include "python_bindings/core_module/tracing/structures.h"
 
 namespace neuron_sim::tracing {
 
@@ -95,11 +95,11 @@ void bounds_of(const Position& position, int64_t& low, int64_t& high);
 /// The same over all positions of an expression's dimensions too.
 void bounds_of(const ExpressionObject* expression, int64_t& low, int64_t& high);
 
-// traced_types.cpp
+// types.cpp
 void bind_loop_and_storage(nanobind::module_& module);
 void bind_tensor(nanobind::module_& module);
 
-// traced_fields.cpp
+// fields.cpp
 inline TensorObject* as_tensor(PyObject* object) { return reinterpret_cast<TensorObject*>(object); }
 inline bool is_tensor(PyObject* object) { return Py_TYPE(object) == connections.tensor; }
 inline bool is_absent(PyObject* field) { return field == nullptr || field == Py_None; }
@@ -117,7 +117,7 @@ PyObject* derived(PyObject* tensor, const Pattern& pattern);
 PyObject* tensor_same_storage(PyObject* self, PyObject* const* fields, Py_ssize_t count);
 PyObject* tensor_derived(PyObject* self, PyObject* const* fields, Py_ssize_t count);
 
-// traced_access.cpp
+// access.cpp
 /// The View of exactly this access pattern, as `Tensor.access`. New reference.
 PyObject* access_of(TensorObject* tensor);
 /// The Affine of an IndexExpression.
@@ -125,12 +125,12 @@ PyObject* affine_of(PyObject* expression, void*);
 void bind_merged(nanobind::module_& module);
 void bind_entry(nanobind::module_& module);
 
-// traced_indexing.cpp
+// indexing.cpp
 PyObject* subscript(PyObject* self, PyObject* index);
 /// tensor[items] of ints, slices, nl.ds, `...`, None or index expressions.
 PyObject* indexed(PyObject* self, PyObject* items);
 
-// traced_index_tensors.cpp
+// index_tensors.cpp
 /// What one dimension of a tensor is indexed with: start + sum of step * position in a dimension.
 struct IndexedDimension {
   Position start;
@@ -162,7 +162,7 @@ bool apply_index_tensors(Indexing& indexing, PyObject* const* items, int count);
 /// tensor.gathered(items): index expressions and ints alone.
 PyObject* gathered(PyObject* self, PyObject* items);
 
-// traced_patterns.cpp
+// patterns.cpp
 /// Tensor.pattern([[step, size], ...], offset): ap() of a tensor of the dtype of the steps.
 PyObject* pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
 /// The same; the pattern that was made before of the same numbers, which nobody changes.
@@ -170,11 +170,11 @@ PyObject* shared_pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize
 /// Elements of a partition of the storage in the dtype of a tensor.
 PyObject* row_of(PyObject* self, void*);
 
-// traced_masks.cpp
+// masks.cpp
 /// boxes(mask, shape): the parts of a tile that a mask leaves.
 PyObject* boxes(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
 
-// traced_narrowing.cpp
+// narrowing.cpp
 /// The checks of a tensor that do not hold for a result of `indexing`, which become the result's;
 /// false with an error.
 bool inherit_checks(Indexing& indexing);
@@ -184,7 +184,7 @@ PyObject* narrow(PyObject* self, PyObject* ranges);
 bool run_checks(PyObject* tensor);
 PyObject* checked(PyObject* self, PyObject*);
 
-// traced_results.cpp
+// results.cpp
 inline TraceObject* as_trace(PyObject* object) { return reinterpret_cast<TraceObject*>(object); }
 inline PendingObject* as_pending(PyObject* object) {
   return reinterpret_cast<PendingObject*>(object);
@@ -217,7 +217,7 @@ struct Result {
 /// A tensor that is not written yet, with its pending result. New reference.
 PyObject* deferred(TraceObject* trace, const Result& result);
 
-// traced_operators.cpp
+// operators.cpp
 /// instruction_result(shape, dtype, default, mask, instruction, *operands): a result in SBUF.
 PyObject* instruction_result(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
 /// plain_binary(op, x, y): the result for two tiles of the same shape and dtype, or a tile and a
@@ -231,14 +231,14 @@ bool go_to(TraceObject* trace, PyObject* place);
 /// The trace has a tile that is placed automatically: not in a kernel with addresses.
 bool note_tile(TraceObject* trace, PyObject* name);
 
-// traced_assignments.cpp
+// assignments.cpp
 int assign_subscript(PyObject* self, PyObject* index, PyObject* value);
 PyObject* add_in_place(PyObject* self, PyObject* other);
 /// Trace.repeats(target): whether the iterations of an affine_range may all write it.
 PyObject* trace_repeats(PyObject* self, PyObject* target);
 PyObject* trace_settled_into(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
 
-// traced_tiles.cpp
+// tiles.cpp
 /// Trace.plain_tile(shape, dtype, buffer, name): a new tile that is placed automatically; None when
 /// it is not of that kind.
 PyObject* plain_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
@@ -246,7 +246,7 @@ PyObject* plain_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t coun
 bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject* name,
                PyObject* place);
 
-// traced_places.cpp
+// places.cpp
 /// The innermost frame of the kernel; nullptr without an error when there is none. New reference.
 PyFrameObject* kernel_frame();
 /// The name that a place assigns a tensor of `shape` to, after the checks of annotations and of

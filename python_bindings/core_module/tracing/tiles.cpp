@@ -8,7 +8,7 @@
 #include "device/base/errors.h"
 #include "device/builder/builder.h"
 #include "python_bindings/core_module/program/build_kernel.h"
-#include "python_bindings/core_module/tracing/traced_objects.h"
+#include "python_bindings/core_module/tracing/objects.h"
 
 namespace nb = nanobind;
 

@@ -1,4 +1,4 @@
-"""Parts of tensors that a kernel names again, see core_module/tracing/traced_parts.cpp."""
+"""Parts of tensors that a kernel names again, see core_module/tracing/recent_slices.cpp."""
 
 import neuron_sim.neuronxcc.nki as nki
 import neuron_sim.neuronxcc.nki.language as nl

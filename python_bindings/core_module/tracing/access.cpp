@@ -12,7 +12,7 @@
 #include "device/isa/tensor/microscaling.h"
 #include "device/operand/view.h"
 #include "python_bindings/core_module/tracing/integers.h"
-#include "python_bindings/core_module/tracing/traced_objects.h"
+#include "python_bindings/core_module/tracing/objects.h"
 
 namespace nb = nanobind;
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "python_bindings/core_module/tracing/integers.h"
-#include "python_bindings/core_module/tracing/traced_objects.h"
-#include "python_bindings/core_module/tracing/traced_parts.h"
+#include "python_bindings/core_module/tracing/objects.h"
+#include "python_bindings/core_module/tracing/recent_slices.h"
 
 namespace nb = nanobind;
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "python_bindings/core_module/tracing/integers.h"
-#include "python_bindings/core_module/tracing/traced_objects.h"
+#include "python_bindings/core_module/tracing/objects.h"
 
 namespace neuron_sim::tracing {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "python_bindings/core_module/tracing/hash.h"
 #include "python_bindings/core_module/tracing/integers.h"
-#include "python_bindings/core_module/tracing/traced_objects.h"
-#include "python_bindings/core_module/tracing/traced_parts.h"
+#include "python_bindings/core_module/tracing/objects.h"
+#include "python_bindings/core_module/tracing/recent_slices.h"
 
 namespace neuron_sim::tracing {
 namespace {

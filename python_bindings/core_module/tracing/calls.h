@@ -1,11 +1,11 @@
 #pragma once
 // Instructions as kernels call them: emitted at once, or as results that are not written yet.
 
-#include "python_bindings/core_module/tracing/traced_objects.h"
+#include "python_bindings/core_module/tracing/objects.h"
 
 namespace neuron_sim::tracing {
 
-/// What the functions of traced_calls.cpp need of nki.isa; set once by `connect_calls`.
+/// What the functions of calls.cpp need of nki.isa; set once by `connect_calls`.
 struct CallConnections {
   PyObject* dma_copy;  ///< Instruction, as the next ones
   PyObject* matmul;
@@ -20,11 +20,11 @@ extern CallConnections calls;
 /// The builder's name of an operator; null without an error when it is not listed. Borrowed.
 PyObject* listed_name(PyObject* op);
 
-// traced_calls.cpp
+// calls.cpp
 /// Functions of kernels with the most common kinds of arguments; None for others.
 extern PyMethodDef plain_calls[];
 
-// traced_emission.cpp
+// emission.cpp
 inline constexpr Py_ssize_t kMostOperands = 16;
 /// TypeError: more operands than kMostOperands. Returns false.
 bool too_many_operands();

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "python_bindings/core_module/tracing/traced_objects.h"
+#include "python_bindings/core_module/tracing/objects.h"
 
 namespace neuron_sim::tracing {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "device/base/errors.h"
 #include "device/builder/builder.h"
-#include "python_bindings/core_module/tracing/traced_calls.h"
+#include "python_bindings/core_module/tracing/calls.h"
 
 namespace nb = nanobind;
 

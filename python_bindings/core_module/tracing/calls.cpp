@@ -4,8 +4,8 @@
 #include <nanobind/nanobind.h>
 
 #include "device/builder/builder.h"
+#include "python_bindings/core_module/tracing/calls.h"
 #include "python_bindings/core_module/tracing/python_types.h"
-#include "python_bindings/core_module/tracing/traced_calls.h"
 
 namespace neuron_sim::tracing {
 
