@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "device/program/program.h"
-#include "device/timeline/dma_engines.h"
-#include "device/timeline/elementwise_engine.h"
+#include "device/timeline/engines/dma_engines.h"
+#include "device/timeline/engines/elementwise_engine.h"
+#include "device/timeline/engines/semaphores.h"
+#include "device/timeline/engines/shared_ports.h"
+#include "device/timeline/engines/tensor_engine.h"
 #include "device/timeline/pending_accesses.h"
-#include "device/timeline/semaphores.h"
-#include "device/timeline/shared_ports.h"
-#include "device/timeline/tensor_engine.h"
 #include "device/timeline/timing.h"
 
 namespace neuron_sim {

@@ -8,7 +8,7 @@
 #include "device/analysis/tile_history.h"
 #include "device/base/units.h"
 #include "device/operand/engine.h"
-#include "device/timeline/semaphores.h"
+#include "device/timeline/engines/semaphores.h"
 
 namespace neuron_sim {
 

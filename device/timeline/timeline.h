@@ -8,8 +8,8 @@
 #include "device/instruction/demand.h"
 #include "device/program/control_log.h"
 #include "device/program/program.h"
-#include "device/timeline/dma_engines.h"
-#include "device/timeline/tensor_engine.h"
+#include "device/timeline/engines/dma_engines.h"
+#include "device/timeline/engines/tensor_engine.h"
 #include "device/timeline/timing.h"
 
 namespace neuron_sim {

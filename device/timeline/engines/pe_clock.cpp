@@ -1,4 +1,4 @@
-#include "device/timeline/pe_clock.h"
+#include "device/timeline/engines/pe_clock.h"
 
 #include <algorithm>
 #include <cmath>

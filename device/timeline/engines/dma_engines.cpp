@@ -1,4 +1,4 @@
-#include "device/timeline/dma_engines.h"
+#include "device/timeline/engines/dma_engines.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "device/timeline/tensor_engine.h"
+#include "device/timeline/engines/tensor_engine.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include "device/arch/architecture.h"
 #include "device/instruction/demand.h"
 #include "device/operand/engine.h"
-#include "device/timeline/dma_engines.h"
+#include "device/timeline/engines/dma_engines.h"
 
 namespace neuron_sim {
 

@@ -6,9 +6,9 @@
 
 #include "device/instruction/demand.h"
 #include "device/program/program.h"
-#include "device/timeline/pe_clock.h"
-#include "device/timeline/span.h"
-#include "device/timeline/state_visitor.h"
+#include "device/timeline/engines/pe_clock.h"
+#include "device/timeline/engines/span.h"
+#include "device/timeline/engines/state_visitor.h"
 
 namespace neuron_sim {
 

@@ -5,7 +5,7 @@
 
 #include "device/builder/builder.h"
 #include "device/isa/dma/dma_copy.h"
-#include "device/timeline/semaphores.h"
+#include "device/timeline/engines/semaphores.h"
 #include "device/timeline/timeline.h"
 
 namespace neuron_sim {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "device/timeline/dma_engines.h"
+#include "device/timeline/engines/dma_engines.h"
 
 namespace neuron_sim {
 namespace {

@@ -1,7 +1,7 @@
 // Tiles of the PE array, hints and background transposes, with round numbers: 1 GHz, one cycle per
 // column, 128 cycles to load 128 columns of weights.
 
-#include "device/timeline/tensor_engine.h"
+#include "device/timeline/engines/tensor_engine.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 
 #include "device/arch/architecture.h"
 #include "device/instruction/demand.h"
-#include "device/timeline/span.h"
-#include "device/timeline/state_visitor.h"
+#include "device/timeline/engines/span.h"
+#include "device/timeline/engines/state_visitor.h"
 
 namespace neuron_sim {
 

@@ -1,4 +1,4 @@
-#include "device/timeline/shared_ports.h"
+#include "device/timeline/engines/shared_ports.h"
 
 namespace neuron_sim {
 namespace {

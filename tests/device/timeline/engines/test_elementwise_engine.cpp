@@ -1,4 +1,4 @@
-#include "device/timeline/elementwise_engine.h"
+#include "device/timeline/engines/elementwise_engine.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <deque>
 #include <random>
 
-#include "device/timeline/dma_engines.h"
+#include "device/timeline/engines/dma_engines.h"
 
 namespace neuron_sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "device/timeline/semaphores.h"
+#include "device/timeline/engines/semaphores.h"
 
 #include <algorithm>
 
