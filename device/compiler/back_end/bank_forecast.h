@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "device/compiler/back_end/allocate.h"
-#include "device/compiler/line/live_bytes.h"
+#include "device/compiler/tiles/live_bytes.h"
 
 namespace neuron_sim {
 

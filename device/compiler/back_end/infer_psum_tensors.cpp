@@ -1,7 +1,7 @@
 #include "device/compiler/back_end/infer_psum_tensors.h"
 
-#include "device/compiler/line/live_bytes.h"
-#include "device/compiler/line/tile_uses.h"
+#include "device/compiler/tiles/live_bytes.h"
+#include "device/compiler/tiles/tile_uses.h"
 #include "device/isa/activation/activation.h"
 #include "device/isa/elementwise/tensor_tensor.h"
 

@@ -7,7 +7,7 @@
 #include "device/analysis/access_runs.h"
 #include "device/base/interruption.h"
 #include "device/compiler/back_end/spill_copies.h"
-#include "device/compiler/line/tile_uses.h"
+#include "device/compiler/tiles/tile_uses.h"
 #include "device/isa/dma/dma_copy.h"
 #include "device/isa/movement/memset.h"
 #include "device/memory/slot_allocator.h"

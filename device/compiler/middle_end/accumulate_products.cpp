@@ -6,7 +6,7 @@
 
 #include "device/analysis/access_runs.h"
 #include "device/base/interruption.h"
-#include "device/compiler/line/tile_uses.h"
+#include "device/compiler/tiles/tile_uses.h"
 #include "device/isa/elementwise/tensor_tensor.h"
 #include "device/isa/movement/tensor_copy.h"
 #include "device/isa/tensor/nc_matmul.h"

@@ -5,8 +5,8 @@
 
 #include "device/analysis/access_runs.h"
 #include "device/base/interruption.h"
-#include "device/compiler/line/live_bytes.h"
-#include "device/compiler/line/tile_uses.h"
+#include "device/compiler/tiles/live_bytes.h"
+#include "device/compiler/tiles/tile_uses.h"
 #include "device/isa/movement/tensor_copy.h"
 
 namespace neuron_sim {

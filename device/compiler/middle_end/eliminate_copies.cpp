@@ -7,8 +7,8 @@
 #include "device/analysis/access_runs.h"
 #include "device/base/interruption.h"
 #include "device/compiler/line/access_pattern.h"
-#include "device/compiler/line/copy_origins.h"
-#include "device/compiler/line/tile_uses.h"
+#include "device/compiler/tiles/copy_origins.h"
+#include "device/compiler/tiles/tile_uses.h"
 #include "device/isa/movement/tensor_copy.h"
 #include "device/isa/tensor/nc_matmul.h"
 

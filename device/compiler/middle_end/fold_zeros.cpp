@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "device/compiler/line/tile_uses.h"
+#include "device/compiler/tiles/tile_uses.h"
 #include "device/isa/movement/memset.h"
 #include "device/isa/tensor/nc_matmul.h"
 

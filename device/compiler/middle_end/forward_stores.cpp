@@ -4,11 +4,11 @@
 #include <unordered_map>
 
 #include "device/base/interruption.h"
-#include "device/compiler/line/kept_tiles.h"
 #include "device/compiler/line/meetings.h"
-#include "device/compiler/line/sbuf_lives.h"
-#include "device/compiler/line/tile_uses.h"
-#include "device/compiler/line/transfer_rows.h"
+#include "device/compiler/tiles/kept_tiles.h"
+#include "device/compiler/tiles/sbuf_lives.h"
+#include "device/compiler/tiles/tile_uses.h"
+#include "device/compiler/tiles/transfer_rows.h"
 #include "device/isa/dma/dma_copy.h"
 #include "device/isa/movement/tensor_copy.h"
 

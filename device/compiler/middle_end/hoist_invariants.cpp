@@ -5,10 +5,10 @@
 
 #include "device/analysis/access_runs.h"
 #include "device/base/interruption.h"
-#include "device/compiler/line/invariant_tiles.h"
+#include "device/compiler/batching/stack_instances.h"
 #include "device/compiler/line/meetings.h"
-#include "device/compiler/line/tile_uses.h"
-#include "device/compiler/middle_end/stack_instances.h"
+#include "device/compiler/tiles/invariant_tiles.h"
+#include "device/compiler/tiles/tile_uses.h"
 #include "device/instruction/instruction_type.h"
 
 namespace neuron_sim {

@@ -5,7 +5,7 @@
 
 #include "device/base/errors.h"
 #include "device/base/interruption.h"
-#include "device/compiler/line/tile_uses.h"
+#include "device/compiler/tiles/tile_uses.h"
 
 namespace neuron_sim {
 namespace {

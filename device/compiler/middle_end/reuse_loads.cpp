@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "device/compiler/line/input_loads.h"
-#include "device/compiler/line/kept_tiles.h"
+#include "device/compiler/tiles/kept_tiles.h"
 #include "device/isa/dma/dma_copy.h"
 
 namespace neuron_sim {

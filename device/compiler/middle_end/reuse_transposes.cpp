@@ -4,10 +4,10 @@
 #include <map>
 
 #include "device/base/interruption.h"
-#include "device/compiler/line/kept_tiles.h"
-#include "device/compiler/line/sbuf_lives.h"
-#include "device/compiler/line/tile_uses.h"
 #include "device/compiler/middle_end/forward_stores.h"
+#include "device/compiler/tiles/kept_tiles.h"
+#include "device/compiler/tiles/sbuf_lives.h"
+#include "device/compiler/tiles/tile_uses.h"
 #include "device/isa/movement/tensor_copy.h"
 #include "device/isa/tensor/nc_transpose.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "device/analysis/access_runs.h"
-#include "device/compiler/line/tile_uses.h"
-#include "device/compiler/middle_end/stack_instances.h"
+#include "device/compiler/batching/stack_instances.h"
+#include "device/compiler/tiles/tile_uses.h"
 #include "device/isa/movement/memset.h"
 
 namespace neuron_sim {

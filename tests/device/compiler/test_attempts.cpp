@@ -2,8 +2,8 @@
 #include <set>
 
 #include "device/builder/builder.h"
-#include "device/compiler/line/kept_tiles.h"
 #include "device/compiler/passes.h"
+#include "device/compiler/tiles/kept_tiles.h"
 #include "device/isa/dma/dma_copy.h"
 #include "device/isa/elementwise/tensor_tensor.h"
 #include "tests/device/compiler/compare_runs.h"

@@ -1,6 +1,6 @@
 #include "device/compiler/middle_end/forward_stores.h"
 
-#include "device/compiler/line/transfer_rows.h"
+#include "device/compiler/tiles/transfer_rows.h"
 #include "device/isa/elementwise/tensor_tensor.h"
 #include "device/isa/movement/memset.h"
 #include "device/isa/movement/tensor_copy.h"

@@ -1,6 +1,6 @@
 // forward_stores where layouts differ, where SBUF is full, within one tile and in loops.
 
-#include "device/compiler/line/kept_tiles.h"
+#include "device/compiler/tiles/kept_tiles.h"
 #include "device/isa/elementwise/tensor_tensor.h"
 #include "device/isa/movement/memset.h"
 #include "tests/device/compiler/transfers.h"

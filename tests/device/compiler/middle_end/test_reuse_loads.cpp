@@ -1,7 +1,7 @@
 #include "device/compiler/middle_end/reuse_loads.h"
 
 #include "device/builder/builder.h"
-#include "device/compiler/line/kept_tiles.h"
+#include "device/compiler/tiles/kept_tiles.h"
 #include "device/isa/dma/dma_copy.h"
 #include "device/isa/elementwise/tensor_tensor.h"
 #include "tests/device/compiler/renamed_line.h"

@@ -1,7 +1,7 @@
 #include "device/compiler/middle_end/reuse_transposes.h"
 
-#include "device/compiler/line/kept_tiles.h"
 #include "device/compiler/middle_end/forward_stores.h"
+#include "device/compiler/tiles/kept_tiles.h"
 #include "device/isa/movement/memset.h"
 #include "device/isa/movement/tensor_copy.h"
 #include "device/isa/tensor/nc_transpose.h"

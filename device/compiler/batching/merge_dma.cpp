@@ -1,0 +1,38 @@
+#include "device/compiler/batching/merge_dma.h"
+
+#include <algorithm>
+
+#include "device/analysis/access_runs.h"
+#include "device/compiler/batching/batch_statements.h"
+#include "device/compiler/line/meetings.h"
+#include "device/isa/dma/dma_copy.h"
+
+namespace neuron_sim {
+
+void merge_dma(StraightLine& line, const PassSettings& settings) {
+  const int64_t row = settings["dma_bytes_per_partition"];
+  const int64_t row_bound = row == 0 ? kMergedBytesPerPartition : row;
+  const int64_t bytes_bound = settings["dma_bytes"];
+  const int64_t bound = bytes_bound == 0 ? kMergedBytes : bytes_bound;
+  const bool inputs = settings["merge_input_loads"] != 0;
+  BatchRule rule;
+  rule.partly = true;
+  rule.most = [&](const StraightLine& now, const StraightInstruction& instance) -> int64_t {
+    if (instance.instruction.type != &kDmaCopy) return 0;
+    const auto operands = now.operands_of(instance);
+    const Operand& dst = operands[0];
+    const Operand& src = operands[1];
+    const bool load = src.memory == MemoryKind::kHbm;
+    if (load == (dst.memory == MemoryKind::kHbm)) return 0;
+    if (conflicts_with_peer(now, instance)) return 0;
+    if (load && now.tile_of(src).argument >= 0 && !inputs) return 0;
+    if (innermost_run(load ? src : dst).bytes < kMergedRow) return 0;
+    const View view = view_of(now, load ? dst : src);
+    const int64_t bytes = view.free_elements() * std::max(itemsize(dst.dtype), itemsize(src.dtype));
+    if (bytes == 0 || view.partitions() == 0) return 0;
+    return std::min(row_bound / bytes, bound / (bytes * view.partitions()));
+  };
+  batch_statements(line, rule);
+}
+
+}  // namespace neuron_sim

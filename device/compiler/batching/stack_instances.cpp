@@ -1,0 +1,142 @@
+#include "device/compiler/batching/stack_instances.h"
+
+#include <algorithm>
+
+#include "device/analysis/access_runs.h"
+
+namespace neuron_sim {
+namespace {
+
+bool fit_together(const Operand& a, const Operand& b) {
+  return a.memory == b.memory && a.direction == b.direction && !a.indirect && !b.indirect &&
+         access_alike(a, b);
+}
+
+/// The same operand of all members as one; empty when they cannot be combined.
+class OperandStack {
+ public:
+  OperandStack(StraightLine& line, std::span<const uint32_t> members, size_t index)
+      : line_(line), index_(index), first_(operand_of(members.front())) {
+    for (const uint32_t member : members) {
+      const Operand& operand = operand_of(member);
+      alike_ = alike_ && fit_together(first_, operand);
+      tiles_.push_back(operand.tile);
+      offsets_.push_back(operand.offset);
+    }
+  }
+
+  bool alike() const { return alike_; }
+  bool is_one() const {
+    return std::count(tiles_.begin(), tiles_.end(), tiles_[0]) == std::ssize(tiles_) &&
+           std::count(offsets_.begin(), offsets_.end(), offsets_[0]) == std::ssize(offsets_);
+  }
+  const Operand& first() const { return first_; }
+
+  std::optional<Operand> stacked(bool psum, TileMerges& merges) {
+    if (first_.rank >= kMaximumFreeDimensions) return {};
+    Operand result = first_;
+    if (std::count(tiles_.begin(), tiles_.end(), tiles_[0]) != std::ssize(tiles_)) {
+      if (!merge_tiles(psum, merges, result)) return {};
+    }
+    const int64_t stride = offsets_[1] - offsets_[0];
+    for (size_t i = 1; i < offsets_.size(); ++i) {
+      if (offsets_[i] - offsets_[i - 1] != stride) return {};
+    }
+    result.offset = offsets_[0];
+    std::copy_backward(first_.free.begin(), first_.free.begin() + first_.rank,
+                       result.free.begin() + first_.rank + 1);
+    result.free[0] = {std::ssize(offsets_), stride};
+    ++result.rank;
+    if (result.writes() && !is_injective_at(result)) return {};
+    renew_region(line_, result);
+    return result;
+  }
+
+ private:
+  const Operand& operand_of(uint32_t member) const {
+    return line_.operands[line_.instructions[member].instruction.first_operand + index_];
+  }
+
+  /// Makes the offsets relative to the merged tile.
+  bool merge_tiles(bool psum, TileMerges& merges, Operand& result) {
+    if (first_.memory == MemoryKind::kHbm) return false;
+    const std::vector<TilePlace> places = merges.places(line_, tiles_, psum);
+    if (places.empty()) return false;
+    result.tile = places.front().tile;
+    for (size_t i = 0; i < offsets_.size(); ++i) {
+      offsets_[i] += line_.tile_of(result).address + places[i].bytes -
+                     line_.tiles[static_cast<size_t>(tiles_[i])].address;
+    }
+    return true;
+  }
+
+  static bool is_injective_at(const Operand& operand) {
+    std::vector<Repetition> repetitions;
+    for (size_t i = 0; i < static_cast<size_t>(operand.rank); ++i) {
+      repetitions.push_back({operand.free[i].stride, operand.free[i].size});
+    }
+    if (operand.memory == MemoryKind::kHbm) {
+      repetitions.push_back({operand.partition_stride, operand.partitions});
+    }
+    return is_injective(itemsize(operand.dtype), std::move(repetitions));
+  }
+
+  StraightLine& line_;
+  size_t index_;
+  Operand first_;
+  bool alike_ = true;
+  std::vector<TileId> tiles_;
+  std::vector<int64_t> offsets_;
+};
+
+}  // namespace
+
+bool same_command(const StraightLine& line, const StraightInstruction& a,
+                  const StraightInstruction& b) {
+  if (a.instruction.type != b.instruction.type || a.instruction.engine != b.instruction.engine) {
+    return false;
+  }
+  const auto x = line.attributes_of(a), y = line.attributes_of(b);
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                    [](const Attribute& p, const Attribute& q) { return p.bits == q.bits; });
+}
+
+std::optional<StraightInstruction> stack(StraightLine& line, std::span<const uint32_t> members,
+                                         bool psum, TileMerges& merges, InstanceChecks& checks) {
+  StraightInstruction result = line.instructions[members.front()];
+  const InstructionType& type = *result.instruction.type;
+  if (!type.is_stackable || members.size() < 2) return {};
+  for (const uint32_t member : members) {
+    const StraightInstruction& other = line.instructions[member];
+    if (other.instruction.operand_count != result.instruction.operand_count ||
+        !same_command(line, result, other)) {
+      return {};
+    }
+  }
+  std::vector<Operand> operands;
+  int32_t partitions = -1;
+  for (size_t i = 0; i < result.instruction.operand_count; ++i) {
+    OperandStack stacked(line, members, i);
+    if (!stacked.alike()) return {};
+    const Operand& first = stacked.first();
+    operands.push_back(first);
+    if (!first.present()) continue;
+    if (type.operands[i].per_partition) {
+      if (!stacked.is_one()) return {};
+      continue;
+    }
+    if (type.operands[i].optional) return {};  // it ties the elements of the others together
+    // Sides of a transfer may have their rows spread differently: then no side has a member.
+    if (partitions >= 0 && first.partitions != partitions) return {};
+    partitions = first.partitions;
+    const std::optional<Operand> operand = stacked.stacked(psum, merges);
+    if (!operand) return {};
+    operands.back() = *operand;
+  }
+  result.instruction.first_operand = static_cast<uint32_t>(line.operands.size());
+  line.operands.insert(line.operands.end(), operands.begin(), operands.end());
+  if (!checks.renew_demand(line, result)) return {};
+  return result;
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,36 @@
+#pragma once
+// How much of a memory is in use at each instance of the program order.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "device/compiler/tiles/tile_uses.h"
+
+namespace neuron_sim {
+
+/// Amounts over positions 0 .. count - 1. O(log count) per call.
+class LiveBytes {
+ public:
+  explicit LiveBytes(size_t count);
+  /// Adds `amount` at every position of [first, last].
+  void add(size_t first, size_t last, int64_t amount);
+  /// The largest amount within [first, last]; 0 for an empty range.
+  int64_t largest(size_t first, size_t last) const;
+
+ private:
+  struct Node {
+    int64_t added = 0;    ///< to all positions below
+    int64_t largest = 0;  ///< of the positions below, with `added`
+  };
+  void add(size_t node, size_t low, size_t high, size_t first, size_t last, int64_t amount);
+  int64_t largest(size_t node, size_t low, size_t high, size_t first, size_t last) const;
+
+  size_t count_;
+  std::vector<Node> nodes_;
+};
+
+/// Banks of PSUM that hold a tile at each instance of the program order.
+LiveBytes live_banks(const StraightLine& line, const TileUses& uses);
+
+}  // namespace neuron_sim
