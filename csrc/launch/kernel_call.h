@@ -46,7 +46,7 @@ class KernelCall {
   /// bytes for any order.
   KernelCall& constant_order(at::IntArrayRef dimensions);
   /// int32 or int64 indices. The chip has no 64-bit integers: it reads the low words, so the caller
-  /// checks all 64 bits first (csrc/aten/blocks/index_bounds.h).
+  /// checks all 64 bits first (csrc/aten/indexing/index_bounds.h).
   KernelCall& indices(const at::Tensor& tensor);
   /// A tensor that the kernel writes, for launch(); with sizes and strides as above.
   KernelCall& result(const at::Tensor& tensor);

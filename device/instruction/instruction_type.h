@@ -189,7 +189,7 @@ struct InstructionType {
   /// result depends only on the elements at its position: it may be emitted for parts.
   bool is_elementwise = false;
   /// Without the same operands, the compiler may combine instances of a statement into one
-  /// instruction with another free dimension, outermost (device/compiler/middle_end).
+  /// instruction with another free dimension, outermost (device/compiler/batching).
   bool is_stackable = false;
 };
 

@@ -9,11 +9,11 @@
 
 #include <limits>
 
-#include "csrc/aten/blocks/movement.h"
 #include "csrc/aten/convolution/convolution3d.h"
 #include "csrc/aten/convolution/convolution_taps.h"
 #include "csrc/aten/convolution/group_weights.h"
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/shared/device_copies.h"
 #include "csrc/launch/auto_cast.h"
 #include "csrc/launch/capture.h"
 #include "csrc/launch/kernel_call.h"

@@ -4,9 +4,9 @@
 #include <ATen/native/ConvUtils.h>
 #include <torch/library.h>
 
-#include "csrc/aten/blocks/memory_format.h"
 #include "csrc/aten/convolution/convolution.h"
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/shared/memory_format.h"
 #include "csrc/launch/capture.h"
 
 namespace neuron_sim {

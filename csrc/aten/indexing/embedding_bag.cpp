@@ -9,9 +9,9 @@
 
 #include <algorithm>
 
-#include "csrc/aten/blocks/index_bounds.h"
-#include "csrc/aten/blocks/indexing.h"
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/indexing/index_bounds.h"
+#include "csrc/aten/indexing/operands.h"
 
 namespace neuron_sim {
 namespace {

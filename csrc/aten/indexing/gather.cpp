@@ -6,11 +6,11 @@
 #include <ATen/ops/empty.h>
 #include <c10/core/DeviceGuard.h>
 
-#include "csrc/aten/blocks/index_bounds.h"
-#include "csrc/aten/blocks/indexing.h"
-#include "csrc/aten/blocks/movement.h"
-#include "csrc/aten/blocks/write_rows.h"
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/indexing/index_bounds.h"
+#include "csrc/aten/indexing/operands.h"
+#include "csrc/aten/indexing/write_rows.h"
+#include "csrc/aten/shared/device_copies.h"
 
 namespace neuron_sim {
 namespace {
@@ -29,7 +29,7 @@ Tensor places(const Tensor& self, int64_t dimension, const Tensor& indices) {
 }
 
 /// Elements of a dense tensor as rows of one.
-Tensor elements(const Tensor& tensor) { return tensor.view({-1, 1}); }
+Tensor one_per_row(const Tensor& tensor) { return tensor.view({-1, 1}); }
 
 Tensor& gather_out(const Tensor& self, int64_t dimension, const Tensor& indices, bool /*sparse*/,
                    Tensor& out) {
@@ -45,7 +45,7 @@ Tensor& gather_out(const Tensor& self, int64_t dimension, const Tensor& indices,
   const Tensor named = indices.dim() == 0 ? indices.view(1) : indices;
   const Tensor place = places(dense, at::maybe_wrap_dim(dimension, dense.dim()), named);
   const Tensor result = at::empty({out.numel(), 1}, out.options());
-  gather_rows(elements(dense), place.reshape(-1), result);
+  gather_rows(one_per_row(dense), place.reshape(-1), result);
   return out.copy_(result.view(out.sizes()));
 }
 
@@ -61,7 +61,8 @@ Tensor take(const Tensor& self, const Tensor& indices) {
   TORCH_CHECK_INDEX(self.numel() > 0, "take(): tried to take from an empty tensor");
   const IndexBounds bounds{self.numel(), OutOfBounds::kTaken, 0, /*from_end=*/true};
   const Tensor named = indices.reshape(-1);
-  gather_rows(elements(self.contiguous()), row_numbers({{named, bounds}}, {0}), elements(out));
+  gather_rows(one_per_row(self.contiguous()), row_numbers({{named, bounds}}, {0}),
+              one_per_row(out));
   return out;
 }
 

@@ -12,11 +12,11 @@
 
 #include <algorithm>
 
-#include "csrc/aten/blocks/indexing.h"
-#include "csrc/aten/blocks/movement.h"
-#include "csrc/aten/blocks/reductions.h"
-#include "csrc/aten/blocks/rows.h"
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/indexing/operands.h"
+#include "csrc/aten/shared/device_copies.h"
+#include "csrc/aten/shared/reductions.h"
+#include "csrc/aten/shared/rows.h"
 
 namespace neuron_sim {
 namespace {

@@ -11,10 +11,10 @@
 #include <algorithm>
 #include <sstream>
 
-#include "csrc/aten/blocks/indexing.h"
-#include "csrc/aten/blocks/movement.h"
-#include "csrc/aten/blocks/write_rows.h"
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/indexing/operands.h"
+#include "csrc/aten/indexing/write_rows.h"
+#include "csrc/aten/shared/device_copies.h"
 
 namespace neuron_sim {
 namespace {

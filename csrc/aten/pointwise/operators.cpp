@@ -11,10 +11,10 @@
 #include <memory>
 #include <sstream>
 
-#include "csrc/aten/blocks/movement.h"
-#include "csrc/aten/blocks/rows.h"
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/pointwise/operator_table.h"
+#include "csrc/aten/shared/device_copies.h"
+#include "csrc/aten/shared/rows.h"
 #include "csrc/launch/kernel_call.h"
 #include "csrc/launch/tensor_access.h"
 

@@ -10,8 +10,8 @@
 #include <functional>
 #include <utility>
 
-#include "csrc/aten/blocks/rows.h"
 #include "csrc/aten/dispatch/plain_call.h"
+#include "csrc/aten/shared/rows.h"
 #include "csrc/launch/kernel_call.h"
 #include "csrc/launch/storage.h"
 

@@ -15,8 +15,8 @@
 
 #include <limits>
 
-#include "csrc/aten/blocks/rows.h"
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/shared/rows.h"
 #include "csrc/launch/tensor_access.h"
 #include "ops/pointwise/functions.h"
 

@@ -6,9 +6,9 @@
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/DeviceGuard.h>
 
-#include "csrc/aten/blocks/rows.h"
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/random/random_seed.h"
+#include "csrc/aten/shared/rows.h"
 #include "csrc/launch/kernel_call.h"
 #include "csrc/runtime/generator.h"
 #include "ops/pointwise/pointwise.h"

@@ -13,9 +13,9 @@
 
 #include <numbers>
 
-#include "csrc/aten/blocks/rows.h"
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/random/random_seed.h"
+#include "csrc/aten/shared/rows.h"
 #include "csrc/launch/kernel_call.h"
 #include "csrc/launch/tensor_access.h"
 #include "csrc/runtime/generator.h"

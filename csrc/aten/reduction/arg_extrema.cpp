@@ -7,10 +7,10 @@
 #include <ATen/ops/gather.h>
 #include <c10/core/DeviceGuard.h>
 
-#include "csrc/aten/blocks/integers.h"
-#include "csrc/aten/blocks/reductions.h"
-#include "csrc/aten/blocks/rows.h"
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/shared/integers.h"
+#include "csrc/aten/shared/reductions.h"
+#include "csrc/aten/shared/rows.h"
 #include "csrc/launch/kernel_call.h"
 #include "ops/rows/running.h"
 

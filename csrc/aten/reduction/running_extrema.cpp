@@ -15,9 +15,9 @@
 
 #include <limits>
 
-#include "csrc/aten/blocks/reductions.h"
-#include "csrc/aten/blocks/rows.h"
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/shared/reductions.h"
+#include "csrc/aten/shared/rows.h"
 
 namespace neuron_sim {
 namespace {

@@ -7,9 +7,9 @@
 
 #include <array>
 
-#include "csrc/aten/blocks/reductions.h"
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/rows/norms.h"
+#include "csrc/aten/shared/reductions.h"
 #include "csrc/launch/capture.h"
 
 namespace neuron_sim {

@@ -15,8 +15,8 @@
 #include <limits>
 #include <numeric>
 
-#include "csrc/aten/blocks/rows.h"
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/shared/rows.h"
 
 namespace neuron_sim {
 namespace {

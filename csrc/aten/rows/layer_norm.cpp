@@ -7,10 +7,10 @@
 
 #include <array>
 
-#include "csrc/aten/blocks/memory_format.h"
-#include "csrc/aten/blocks/reductions.h"
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/rows/norms.h"
+#include "csrc/aten/shared/memory_format.h"
+#include "csrc/aten/shared/reductions.h"
 
 namespace neuron_sim {
 

@@ -18,9 +18,9 @@
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/DeviceGuard.h>
 
-#include "csrc/aten/blocks/index_bounds.h"
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/dispatch/host_step.h"
+#include "csrc/aten/indexing/index_bounds.h"
 #include "csrc/launch/capture.h"
 #include "csrc/launch/tensor_access.h"
 #include "device/runtime/timing_only.h"

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "csrc/aten/blocks/rows.h"
+#include "csrc/aten/shared/rows.h"
 
 namespace neuron_sim {
 

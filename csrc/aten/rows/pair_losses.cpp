@@ -10,8 +10,8 @@
 
 #include <cmath>
 
-#include "csrc/aten/blocks/index_bounds.h"
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/indexing/index_bounds.h"
 
 namespace neuron_sim {
 namespace {

@@ -10,10 +10,10 @@
 #include <array>
 #include <limits>
 
-#include "csrc/aten/blocks/reductions.h"
-#include "csrc/aten/blocks/rows.h"
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/rows/norms.h"
+#include "csrc/aten/shared/reductions.h"
+#include "csrc/aten/shared/rows.h"
 
 namespace neuron_sim {
 namespace {

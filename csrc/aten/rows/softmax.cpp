@@ -4,9 +4,9 @@
 #include <ATen/native/Resize.h>
 #include <ATen/ops/_softmax_compositeexplicitautogradnonfunctional_dispatch.h>
 
-#include "csrc/aten/blocks/rows.h"
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/dispatch/plain_call.h"
+#include "csrc/aten/shared/rows.h"
 #include "csrc/launch/storage.h"
 #include "csrc/launch/tensor_access.h"
 

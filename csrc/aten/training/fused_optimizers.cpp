@@ -6,8 +6,8 @@
 #include <ATen/ops/pow.h>
 #include <c10/core/DeviceGuard.h>
 
-#include "csrc/aten/blocks/rows.h"
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/shared/rows.h"
 #include "csrc/launch/kernel_call.h"
 
 namespace neuron_sim {

@@ -6,8 +6,8 @@
 #include <ATen/ops/maximum.h>
 #include <c10/core/DeviceGuard.h>
 
-#include "csrc/aten/blocks/reductions.h"
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/shared/reductions.h"
 #include "csrc/launch/tensor_access.h"
 
 namespace neuron_sim {

@@ -11,8 +11,8 @@
 
 #include <string>
 
-#include "csrc/aten/blocks/movement.h"
 #include "csrc/aten/dispatch/fallback.h"
+#include "csrc/aten/shared/device_copies.h"
 #include "csrc/launch/capture.h"
 #include "csrc/launch/tensor_access.h"
 #include "csrc/launch/transfer.h"

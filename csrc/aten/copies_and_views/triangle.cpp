@@ -4,8 +4,8 @@
 #include <ATen/ops/arange.h>
 #include <c10/core/DeviceGuard.h>
 
-#include "csrc/aten/blocks/rows.h"
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/shared/rows.h"
 
 namespace neuron_sim {
 namespace {

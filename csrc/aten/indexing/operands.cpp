@@ -1,4 +1,4 @@
-#include "csrc/aten/blocks/indexing.h"
+#include "csrc/aten/indexing/operands.h"
 
 #include <ATen/MemoryOverlap.h>
 #include <ATen/TensorOperators.h>

@@ -1,6 +1,6 @@
 // The launch of a reduction into a tensor.
 
-#include "csrc/aten/blocks/reductions.h"
+#include "csrc/aten/shared/reductions.h"
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/launch/kernel_call.h"
 #include "csrc/launch/tensor_access.h"

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "csrc/aten/blocks/index_bounds.h"
+#include "csrc/aten/indexing/index_bounds.h"
 
 namespace neuron_sim {
 

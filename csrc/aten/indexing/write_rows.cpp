@@ -1,4 +1,4 @@
-#include "csrc/aten/blocks/write_rows.h"
+#include "csrc/aten/indexing/write_rows.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "csrc/aten/blocks/indexing.h"
-#include "csrc/aten/blocks/movement.h"
+#include "csrc/aten/indexing/operands.h"
+#include "csrc/aten/shared/device_copies.h"
 #include "ops/copies/copy.h"
 
 namespace neuron_sim {

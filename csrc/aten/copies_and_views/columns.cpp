@@ -7,8 +7,8 @@
 #include <ATen/ops/zeros.h>
 #include <c10/core/DeviceGuard.h>
 
-#include "csrc/aten/blocks/indexing.h"
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/indexing/operands.h"
 
 namespace neuron_sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "csrc/aten/blocks/index_bounds.h"
+#include "csrc/aten/indexing/index_bounds.h"
 
 #include <ATen/ops/empty.h>
 #include <torch/library.h>

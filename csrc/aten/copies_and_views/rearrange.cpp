@@ -10,10 +10,10 @@
 #include <ATen/ops/pixel_unshuffle_native.h>
 #include <c10/core/DeviceGuard.h>
 
-#include "csrc/aten/blocks/indexing.h"
-#include "csrc/aten/blocks/memory_format.h"
-#include "csrc/aten/blocks/movement.h"
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/indexing/operands.h"
+#include "csrc/aten/shared/device_copies.h"
+#include "csrc/aten/shared/memory_format.h"
 #include "csrc/launch/capture.h"
 
 namespace neuron_sim {

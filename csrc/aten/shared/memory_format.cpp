@@ -1,4 +1,4 @@
-#include "csrc/aten/blocks/memory_format.h"
+#include "csrc/aten/shared/memory_format.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>

@@ -1,4 +1,4 @@
-#include "csrc/aten/blocks/integers.h"
+#include "csrc/aten/shared/integers.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty_like.h>
@@ -7,8 +7,8 @@
 #include <ATen/ops/where.h>
 #include <c10/util/FunctionRef.h>
 
-#include "csrc/aten/blocks/rows.h"
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/shared/rows.h"
 
 namespace neuron_sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "csrc/aten/blocks/rows.h"
+#include "csrc/aten/shared/rows.h"
 
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/launch/capture.h"

@@ -7,10 +7,10 @@
 #include <ATen/ops/empty.h>
 #include <c10/core/DeviceGuard.h>
 
-#include "csrc/aten/blocks/indexing.h"
-#include "csrc/aten/blocks/movement.h"
-#include "csrc/aten/blocks/write_rows.h"
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/indexing/operands.h"
+#include "csrc/aten/indexing/write_rows.h"
+#include "csrc/aten/shared/device_copies.h"
 
 namespace neuron_sim {
 namespace {

@@ -8,9 +8,9 @@
 
 #include <cmath>
 
-#include "csrc/aten/blocks/integers.h"
-#include "csrc/aten/blocks/reductions.h"
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/shared/integers.h"
+#include "csrc/aten/shared/reductions.h"
 #include "csrc/launch/kernel_call.h"
 #include "csrc/launch/tensor_access.h"
 

@@ -1,12 +1,12 @@
-#include "csrc/aten/blocks/movement.h"
+#include "csrc/aten/shared/device_copies.h"
 
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/zeros.h>
 
 #include <limits>
 
-#include "csrc/aten/blocks/rows.h"
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/shared/rows.h"
 #include "csrc/launch/capture.h"
 #include "csrc/launch/kernel_call.h"
 #include "csrc/launch/tensor_access.h"
