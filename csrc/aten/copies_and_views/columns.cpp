@@ -2,6 +2,7 @@
 // channel_shuffle. All of these move strided views; col2im adds tap by tap.
 
 #include <ATen/TensorOperators.h>
+#include <ATen/WrapDimUtils.h>
 #include <ATen/native/Resize.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/zeros.h>
@@ -142,6 +143,24 @@ Tensor channel_shuffle(const Tensor& self, c10::SymInt groups) {
   return self.reshape(shape).transpose(1, 2).reshape(self.sizes()).clone();
 }
 
+/// The gradients of unfold's windows, added at their places.
+Tensor unfold_backward(const Tensor& gradient, c10::SymIntArrayRef sizes, int64_t dimension,
+                       int64_t size, int64_t step) {
+  check_computable(gradient.scalar_type());
+  if (!gradient.is_floating_point()) throw Refusal{"the device adds floating dtypes here"};
+  const c10::DeviceGuard guard(gradient.device());
+  at::DimVector shape;
+  for (const c10::SymInt& length : sizes) shape.push_back(length.expect_int());
+  if (shape.empty()) return gradient.sum();  // of a window of zero or one elements
+  const int64_t at = at::maybe_wrap_dim(dimension, static_cast<int64_t>(shape.size()));
+  const Tensor sums = at::zeros(shape, gradient.options().dtype(at::kFloat));
+  const int64_t windows = gradient.size(at);
+  for (int64_t i = 0; i < size && windows > 0; ++i) {
+    sums.slice(at, i, i + (windows - 1) * step + 1, step).add_(gradient.select(-1, i));
+  }
+  return sums.to(gradient.scalar_type());
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
@@ -149,6 +168,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("im2col.out", device_operator<im2col_out>());
   m.impl("col2im", device_operator<col2im>());
   m.impl("col2im.out", device_operator<col2im_out>());
+  m.impl("unfold_backward", device_operator<unfold_backward>());
   m.impl("channel_shuffle", device_operator<channel_shuffle>());
 }
 

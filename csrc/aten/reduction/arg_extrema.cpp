@@ -1,4 +1,4 @@
-// Where the largest and smallest elements are; running sums.
+// Where the largest and smallest elements are.
 
 #include <ATen/WrapDimUtils.h>
 #include <ATen/native/Resize.h>
@@ -11,8 +11,6 @@
 #include "csrc/aten/shared/integers.h"
 #include "csrc/aten/shared/reductions.h"
 #include "csrc/aten/shared/rows.h"
-#include "csrc/launch/kernel_call.h"
-#include "ops/rows/running.h"
 
 namespace neuron_sim {
 namespace {
@@ -102,43 +100,13 @@ Tensor& place_out(const Tensor& self, std::optional<int64_t> dimension, bool kee
   return out.copy_(index.view(shape));
 }
 
-template <AluOp op>
-Tensor& running_out(const Tensor& self, int64_t dimension, std::optional<at::ScalarType> /*dtype*/,
-                    Tensor& out) {
-  check_computable(self.scalar_type());
-  if (out.scalar_type() == at::kBool) throw Refusal{"torch has no running sum or product of bool"};
-  at::native::resize_output(out, self.sizes());
-  if (self.numel() == 0) return out;
-  if (self.dim() == 0) return out.copy_(self);
-  const int64_t at = at::maybe_wrap_dim(dimension, self.dim());
-  if (!out.is_floating_point()) {
-    if (op != AluOp::kAdd) throw Refusal{"the engines multiply integers in fp32"};
-    return out.copy_(exact_running_sums(self, at));
-  }
-  check_computable(out.scalar_type());
-  KernelCall call("running", self.device());
-  const Tensor moved = self.movedim(at, -1), target = out.movedim(at, -1);
-  call.operand(moved, moved.sizes(), moved.strides()).result(target);
-  call.launch(RunningOptions{op}, emit_running);
-  return out;
-}
-
 }  // namespace
-
-void check_extremum(const Tensor& self) {
-  check_computable(self.scalar_type());
-  if (self.scalar_type() == at::kInt) {
-    throw Refusal{"the engines compare 32-bit integers in fp32, which is not exact"};
-  }
-}
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("max.dim_max", device_operator<extremum_out<AluOp::kMaximum>>());
   m.impl("min.dim_min", device_operator<extremum_out<AluOp::kMinimum>>());
   m.impl("argmax.out", device_operator<place_out<AluOp::kMaximum>>());
   m.impl("argmin.out", device_operator<place_out<AluOp::kMinimum>>());
-  m.impl("cumsum.out", device_operator<running_out<AluOp::kAdd>>());
-  m.impl("cumprod.out", device_operator<running_out<AluOp::kMultiply>>());
 }
 
 }  // namespace neuron_sim

@@ -1,6 +1,5 @@
-// The launch of a reduction into a tensor.
-
 #include "csrc/aten/shared/reductions.h"
+
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/launch/kernel_call.h"
 #include "csrc/launch/tensor_access.h"
@@ -35,6 +34,13 @@ Tensor& reduce_into(Tensor& out, const std::vector<Tensor>& operands,
 
 Tensor& reduce_into(Tensor& out, const Tensor& self, const ReductionOptions& options) {
   return reduce_into(out, std::vector<Tensor>{self}, options);
+}
+
+void check_extremum(const Tensor& self) {
+  check_computable(self.scalar_type());
+  if (self.scalar_type() == at::kInt) {
+    throw Refusal{"the engines compare 32-bit integers in fp32, which is not exact"};
+  }
 }
 
 }  // namespace neuron_sim
