@@ -26,7 +26,7 @@ from neuron_sim.nki.isa import NkiValidationError
 from nki_arguments import NONSENSE, Pool
 from nki_values import check_value
 
-#: docs/nki.md and docs/errors.md; of RuntimeError those of the languages, not of C++.
+#: docs/nki.md, "Debug a kernel"; of RuntimeError those of the languages, not of C++.
 #: AssertionError, with a sentence, is the vendor's for a step of a dynamic loop.
 DOCUMENTED = (ValueError, TypeError, IndexError, NotImplementedError, MemoryError, RuntimeError,
               NkiValidationError, AssertionError)  # fmt: skip
