@@ -8,7 +8,6 @@ from typing import Any
 
 from fidelity_tables import ERROR_TITLES, foreign_files, number, statistics_cells, table
 from neuron_sim.fidelity.held_out.rows import held_out_rows
-from neuron_sim.fidelity.left_out_report import chosen_text
 from neuron_sim.fidelity.published.thresholds import TOLERANCE
 from neuron_sim.fidelity.report import statistics_entry
 from neuron_sim.fidelity.statistics import Pair, summarize
@@ -62,11 +61,10 @@ def left_out(stored: Mapping[str, Any] | None) -> list[str]:
             each["kernels"],
             number(each["with_percent"], ".1f"),
             number(each["without_percent"], ".1f"),
-            chosen_text(each["chosen"]),
         ]
         for each in stored["authors"]
     ]
     errors = [number(stored[f"{which}_percent"], ".1f") for which in ("with", "without")]
-    rows.append(["**all**", stored["kernels"], *errors, ""])
-    titles = "author left out;kernels;MAPE % with them;MAPE % without them;chosen otherwise"
-    return table(titles, "lrrrl", rows)
+    rows.append(["**all**", stored["kernels"], *errors])
+    titles = "author left out;kernels;MAPE % with them;MAPE % without them"
+    return table(titles, "lrrr", rows)

@@ -10,7 +10,7 @@ from typing import Any
 from neuron_sim.fidelity.coverage import left_out_coverage
 from neuron_sim.nki.measurement.interval import KINDS, MeasuredError, interval
 
-MISSES = Path(__file__).resolve().parents[1] / "docs" / "templates" / "fidelity_misses.md"
+MISSES = Path(__file__).resolve().parent / "templates" / "fidelity_misses.md"
 """Beginnings of the ids of cases, and the mechanism that is missing."""
 
 ERROR_TITLES = "cases;MAPE %;median %;worst %;bias %;rank correlation"
@@ -107,50 +107,18 @@ def foreign_files(published: Mapping[str, Any] | None) -> list[str]:
     return lines + ["", *table("does not run;reason", "ll", failed)] if failed else lines
 
 
-def cases(report: Mapping[str, Any], published: Mapping[str, Any] | None = None) -> list[str]:
-    """Every case with its stack; `published`: the same for the authors' files."""
-    of_files = {case["id"]: case["error_percent"] for case in (published or {"cases": []})["cases"]}
-    rows = []
-    for case in report["cases"]:
-        known = case["simulated"] is not None
-        rows.append(
-            [
-                f"`{case['id']}`",
-                case["kernel"],
-                case["metric"],
-                f"{number(case['measured'])} {case['unit']}",
-                number(case["simulated"]) if known else case["reason"],
-                number(case["error_percent"], "+.1f"),
-                number(of_files.get(case["id"]), "+.1f"),
-                (case["stack"] or "-") + _remark(case),
-                number(case["passes_off_error_percent"], "+.1f"),
-            ]
-        )
-    titles = "case;kernel;metric;measured;simulated;error %;error %, author's file;stack;"
-    return table(titles + "error %, passes off", "lllrrrrlr", rows)
-
-
-def _remark(case: Mapping[str, Any]) -> str:
-    """What became of the passes, where it was not all that the stack says."""
-    if "passes_objection" in case:
-        return " (not compiled)"
-    names = ", ".join(f"`{name}`" for name in case.get("skipped_passes", ()))
-    return f" (did not fit: {names})" if names else ""
-
-
 def stacks(report: Mapping[str, Any]) -> list[str]:
-    """Settings of the stacks that the cases use: what is on, and numbers."""
-    lines = []
-    for name, stack in report["stacks"].items():
-        settings = [
-            key if value is True else f"{key}={value}"
-            for key, value in stack["settings"].items()
-            if value
+    """The published compiler versions that the cases use, with where their passes come from."""
+    rows = [
+        [
+            f"`{name}`",
+            stack["compiler"],
+            sum(map(bool, stack["settings"].values())),
+            stack["source"],
         ]
-        lines.append(
-            f"- `{name}` (compiler {stack['compiler']}; {stack['source']}): {', '.join(settings)}."
-        )
-    return lines
+        for name, stack in report["stacks"].items()
+    ]
+    return table("stack;compiler;settings on;source", "llrl", rows)
 
 
 def mechanisms(text: str) -> list[tuple[tuple[str, ...], str]]:
@@ -215,34 +183,14 @@ def replay(figures: Sequence[Mapping[str, Any]]) -> list[str]:
     return table(titles, "lrrrrr", rows)
 
 
-def calibration(report: Mapping[str, Any]) -> list[str]:
-    """Fitted parameters and errors with and without each group."""
-    fitted = [each for each in report["parameters"] if each["standard_error"] is not None]
-    rows: list[list[object]] = [
-        [
-            f"`{each['key']}`",
-            number(each["start"], ".5g"),
-            number(each["value"], ".5g"),
-            number(each["standard_error"], ".2g"),
-            each["unit"],
-            number(each["sensitivity"]["mean"], ".3f"),
-            each["sensitivity"]["group"],
-        ]
-        for each in fitted
-    ]
-    titles = "parameter;before;fitted;standard error;unit;sensitivity;most in"
-    lines = table(titles, "lrrrlrl", rows)
-    lines += ["", "Refused, because the data does not determine them: " + _refused(report), ""]
+def calibration(reports: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Errors of each architecture's fit: latencies mean absolute, traces median."""
     rows = [
-        [each["group"], each["kind"], each["residuals"]]
-        + [number(each[key], ".2f") for key in ("before", "training", "left_out")]
-        for each in report["errors"]
+        [name, kind] + [number(figures[key], ".2f") for key in ("before", "training", "left_out")]
+        for name, report in sorted(reports.items())
+        for kind, figures in report["overall"].items()
     ]
-    for kind, figures in report["overall"].items():
-        values = [number(figures[key], ".2f") for key in ("before", "training", "left_out")]
-        rows.append(["**overall**", kind, "", *values])
-    titles = "group;residuals of;number;before %;training %;left out %"
-    return lines + table(titles, "llrrrr", rows)
+    return table("fit;error of;before %;after %;family left out %", "llrrr", rows)
 
 
 def both_cores(reports: Sequence[Mapping[str, Any]]) -> str:
@@ -265,19 +213,3 @@ def both_cores(reports: Sequence[Mapping[str, Any]]) -> str:
         f"**Mean absolute error of {count} latencies ({names}): {training:.1f} % after the fits, "
         f"{left_out:.1f} % with each family left out of its own fit.**"
     )
-
-
-def _refused(report: Mapping[str, Any]) -> str:
-    names = ", ".join(f"`{key}`" for key in report["refused"])
-    return f"{names}." if names else "none."
-
-
-def facts(values: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Every value of an architecture."""
-    rows = []
-    for key, fact in values.items():
-        error = fact.get("standard_error")
-        certainty = fact["certainty"] + (f" (+-{error:.2g})" if error is not None else "")
-        value = format(fact["value"], ".9g")
-        rows.append([f"`{key}`", value, fact["unit"], certainty, fact["source"]])
-    return table("key;value;unit;certainty;source", "lrlll", rows)

@@ -1,9 +1,24 @@
-"""Writing or checking a generated page of docs/."""
+"""Writing or checking a generated page of docs/, whose words are in tools/templates."""
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+
+TOOLS = Path(__file__).resolve().parent
+DOCS = TOOLS.parent / "docs"
+
+
+def fill(page: str, figures: Mapping[str, object]) -> str:
+    """The template of a page with its {{names}} replaced. ValueError unless both have the same
+    names."""
+    template = (TOOLS / "templates" / page).read_text(encoding="utf-8")
+    names = set(re.findall(r"\{\{(\w+)\}\}", template))
+    if names != figures.keys():
+        raise ValueError(f"{page} and its figures differ in {sorted(names ^ figures.keys())}")
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: str(figures[place[1]]), template)
 
 
 def write_or_check(page: Path, text: str) -> int:

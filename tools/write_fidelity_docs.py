@@ -19,9 +19,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import re
 import statistics
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,6 +27,7 @@ from typing import Any
 import evidence_tables
 import fidelity_tables as tables
 import neuron_sim._core as core
+from generated_page import fill, write_or_check
 from neuron_sim.fidelity.evaluate import evaluate
 from neuron_sim.fidelity.measurement import load_measurements
 from neuron_sim.fidelity.plot import draw
@@ -41,10 +40,8 @@ from neuron_sim.nki.measurement.interval import MeasuredError
 FOLDER = Path(__file__).resolve().parents[1] / "docs"
 PAGE = FOLDER / "fidelity.md"
 STORED = FOLDER / "fidelity.json"
-ARCHITECTURES = ("trn1", "trn2")
 ERRORS = FOLDER.parent / "python_bindings/neuron_sim/nki/measurement/measured_errors.json"
 """The errors behind intervals, in the source tree."""
-TEMPLATE = FOLDER / "templates" / "fidelity.md"
 
 
 def suite_report() -> dict[str, Any]:
@@ -136,14 +133,6 @@ def _figures_of(stored: dict[str, Any]) -> dict[str, str]:
     """What fills the places of the template: numbers and tables."""
     suite = stored["fidelity"]
     reports = stored["calibration"]
-    calibrated = [
-        "\n".join([f"### {name}", "", *tables.calibration(reports[name])])
-        for name in sorted(reports)
-    ]
-    facts = [
-        "\n".join([f"### {name}", "", *tables.facts(core.architecture_facts(name))])
-        for name in ARCHITECTURES
-    ]
     keys = [
         f"{architecture}: {', '.join(f'`{key}`' for key in names) or 'none'}"
         for architecture, names in suite["fitted_parameter_keys"].items()
@@ -165,23 +154,19 @@ def _figures_of(stored: dict[str, Any]) -> dict[str, str]:
         "thresholds": "\n".join(evidence_tables.thresholds(stored["thresholds"])),
         "left_out": "\n".join(evidence_tables.left_out(stored["left_out"])),
         "noise": "\n".join(tables.noise(suite)),
-        "case_table": "\n".join(tables.cases(suite, stored["published"])),
         "misses": "\n".join(tables.misses(suite)),
         "stacks": "\n".join(tables.stacks(suite)),
         "replay": "\n".join(tables.replay(stored["replay"])),
         "both_cores": tables.both_cores([*reports.values()])
         if reports
         else "No calibration is stored.",
-        "calibration": "\n\n".join(calibrated),
-        "facts": "\n\n".join(facts),
+        "calibration": "\n".join(tables.calibration(reports)),
     }
 
 
-def page(stored: dict[str, Any]) -> str:
-    """The template with what is stored and the architectures as they are now."""
-    figures_of = _figures_of(stored)
-    template = TEMPLATE.read_text(encoding="utf-8")
-    return re.sub(r"\{\{(\w+)\}\}", lambda place: figures_of[place[1]], template)
+def page(stored: dict[str, Any] | None = None) -> str:
+    """The template with what is stored."""
+    return fill(PAGE.name, _figures_of(stored or load_stored()))
 
 
 def load_stored() -> dict[str, Any]:
@@ -203,31 +188,20 @@ def main(arguments: list[str] | None = None) -> int:
     how.add_argument("--calibration", nargs="+", type=Path, default=[], metavar="FILE")
     parsed = parser.parse_args(arguments)
     stored = load_stored()
-    if parsed.check:
-        written = {PAGE: page(stored), ERRORS: errors_text(stored)}
-        stale = [
-            path.name
-            for path, text in written.items()
-            if not path.is_file() or path.read_text(encoding="utf-8") != text
-        ]
-        for name in stale:
-            print(f"{name} is stale; run tools/write_fidelity_docs.py", file=sys.stderr)
-        return 1 if stale else 0
     given = [name for name in REPORTS if getattr(parsed, name) is not None]
     for name in given:
         stored[name] = REPORTS[name](getattr(parsed, name))
-        STORED.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
-    if not given and not parsed.page:
+    if not (given or parsed.page or parsed.check):
         stored["fidelity"], stored["replay"] = suite_report(), replay_figures()
         for path in parsed.calibration:
             each = json.loads(path.read_text(encoding="utf-8"))
             stored["calibration"][each["arch"]] = each
-        STORED.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
         draw(stored["fidelity"]["cases"], FOLDER / "fidelity.svg")
-    PAGE.write_text(page(stored), encoding="utf-8")
-    ERRORS.write_text(errors_text(stored), encoding="utf-8")
-    return 0
+    if not (parsed.page or parsed.check):
+        STORED.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    stale = write_or_check(PAGE, page(stored)) + write_or_check(ERRORS, errors_text(stored))
+    return min(stale, 1)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())
