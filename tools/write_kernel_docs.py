@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the simulated times into docs/kernels.md: the table, and a list below each section.
+"""Writes the table of simulated times into docs/kernels.md.
 
-A section is a kernel or variant, in words: what is timed, and why it takes the time it takes. A new
-one is one more section, without a list. Usage: write_kernel_docs.py [--check]; --check writes
-nothing and ends with 1 if the times are stale.
+A section of the page is a kernel or variant, in words: what is timed, and why it takes the time it
+takes. The table has a row for each. Usage: write_kernel_docs.py [--check]; --check writes nothing
+and ends with 1 if the times are stale.
 """
 
 from __future__ import annotations
@@ -21,12 +21,9 @@ from generated_page import write_or_check
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE = DOCS / "kernels.md"
 ARCHITECTURES = ["trn1", "trn2", "trn3"]
-ENGINES = ["Tensor", "Vector", "Scalar", "GpSimd", "Sync", "DMA"]
 SECTION = re.compile(
-    r"(?P<words>^### (?P<kernel>\w+): (?P<variant>[^\n]+)\n\n"
-    r"Inputs (?P<shapes>[^;]+); (?P<dtype>\w+)\.(?: Options (?P<options>[^\n]+)\.)?\n\n"
-    r"[^\n]+\n)"
-    r"(?:\n(?:(?:- |  )[^\n]+\n)+)?",  # the times
+    r"^### (?P<kernel>\w+): (?P<variant>[^\n]+)\n\n"
+    r"Inputs (?P<shapes>[^;]+); (?P<dtype>\w+)\.(?: Options (?P<options>[^\n]+)\.)?\n",
     re.MULTILINE,
 )
 TABLE = re.compile(r"^\| kernel \|[^\n]*(?:\n\|[^\n]*)*", re.MULTILINE)
@@ -34,7 +31,7 @@ TABLE = re.compile(r"^\| kernel \|[^\n]*(?:\n\|[^\n]*)*", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table and one section."""
+    """One line of the table: a section."""
 
     kernel: str
     """Its name in neuron_sim._core."""
@@ -109,44 +106,19 @@ def table(timed: list[Timed]) -> list[str]:
     return lines
 
 
-def busy(timing: dict[str, Any]) -> str:
-    """ "DMA 82 %, Vector 41 %": units that are busy 1 % of the time or more."""
-    shares = {name: timing["utilisation"][name] for name in ENGINES}
-    ordered = sorted(shares.items(), key=lambda item: -item[1])
-    return ", ".join(f"{name} {share:.0%}" for name, share in ordered if share >= 0.01)
-
-
-def times(timed: Timed) -> str:
-    """What is simulated of one variant, below the reasons."""
-    lines = []
-    for name, timing in timed.timings.items():
-        lines.append(
-            f"- {name}: **{timing['body_us']:,.2f} us**, {timed.peaks[name]:.1%} of peak; "
-            f"busy: {busy(timing)}; {timing['dma_bytes']:,} bytes in "
-            f"{timing['dma_transfers']:,} transfers, {timing['argument_bytes']:,} at least.\n"
-        )
-        if timing["overlapping_tiles"]:
-            lines.append(
-                f"  {'; '.join(timing['overlapping_tiles'])}: "
-                f"{timing['overlap_lost_us']:,.2f} us lost.\n"
-            )
-    return "".join(lines)
-
-
-def page(written: str) -> str:
+def page() -> str:
     """The page as it is written, with the times of today."""
+    written = PAGE.read_text(encoding="utf-8")
     timed = [Timed(each) for each in rows(written)]
     missing = set(core.kernels()) - {each.row.kernel for each in timed}
     if missing:
         raise SystemExit(f"{PAGE.name} has no section for {', '.join(sorted(missing))}")
-    remaining = iter(timed)
-    text = SECTION.sub(lambda found: f"{found['words']}\n{times(next(remaining))}", written)
-    return TABLE.sub("\n".join(table(timed)), text, count=1)
+    return TABLE.sub("\n".join(table(timed)), written, count=1)
 
 
 def main() -> int:
     """Writes the page, or compares with --check."""
-    return write_or_check(PAGE, page(PAGE.read_text(encoding="utf-8")))
+    return write_or_check(PAGE, page())
 
 
 if __name__ == "__main__":
