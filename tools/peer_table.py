@@ -8,23 +8,6 @@ from typing import Any
 
 STORED = Path(__file__).resolve().parents[1] / "docs" / "peers.json"
 
-HEAD = """
-## Beside other simulators
-
-The same problem in other simulators that PyPI has, in fp32 where they have dtypes, each in a
-separate process on **one thread**, after a smaller problem that is not counted. Measured on
-{date}: {processor}, Python {python}, {versions};
-load average {load}. Times are processor time, imports excluded: of the first run, which builds or
-compiles what later ones use again, and the least of the later ones. The next column divides the
-latter, else the first, by the multiply-accumulates. They compare **unlike work**: none of the
-others computes both values and time.
-
-```
-make bench-peers  # installs the others into build/peers, measures all, writes this table
-```
-
-"""
-
 NAMES = {"scalesim": "SCALE-Sim", "jax": "JAX"}
 
 
@@ -59,19 +42,19 @@ def _found(row: dict[str, Any]) -> str:
     return "; ".join(texts[name].format(value) for name, value in row["found"].items())
 
 
-def section(stored: dict[str, Any]) -> list[str]:
-    """Lines of the part: a table per problem, then what each simulator computes."""
-    versions = ", ".join(
+def figures(stored: dict[str, Any]) -> dict[str, str]:
+    """What the page's template says of the other simulators: host, rows, what each computes."""
+    versions = [
         f"{NAMES.get(package, package)} {version}" if version else f"no {NAMES[package]}"
         for package, version in stored["versions"].items()
-    )
-    named = {name: stored[name] for name in ("date", "processor", "python", "load")}
-    lines = HEAD.format(versions=versions, **named).splitlines()
-    lines += ["| problem | simulator | first run s | later run s | ps per multiply-add | result |"]
-    lines += ["|---|---|---:|---:|---:|---|"]
+    ]
+    rows = []
     for row in stored["rows"]:
         cells = [row["problem"], row["simulator"], _seconds(row["first"]), _seconds(row["again"])]
-        lines.append(f"| {' | '.join([*cells, _per_operation(row), _found(row)])} |")
-    lines.append("")
-    lines += [f"- {name}: {text}." for name, text in stored["computes"].items()]
-    return lines
+        rows.append(f"| {' | '.join([*cells, _per_operation(row), _found(row)])} |")
+    return {
+        "peer_host": f"{stored['date']}: {stored['processor']}, Python {stored['python']}, "
+        f"{', '.join(versions)}; load average {stored['load']}",
+        "peer_rows": "\n".join(rows),
+        "peer_computes": "\n".join(f"- {name}: {it}." for name, it in stored["computes"].items()),
+    }

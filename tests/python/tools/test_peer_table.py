@@ -23,7 +23,7 @@ def shown(*rows, versions=None):
         "date": "2030-01-01", "processor": "a processor", "python": "3.11", "load": 1.5,
         "versions": versions or {"jax": "0.10.2"}, "computes": {"a": "time"}, "rows": rows,
     }  # fmt: skip
-    return tool.section(stored)
+    return tool.figures(stored)
 
 
 @pytest.mark.parametrize(
@@ -38,10 +38,12 @@ def shown(*rows, versions=None):
     ],
 )
 def test_a_row_has_both_times_and_that_of_later_runs_per_multiply_accumulate(changed, cells):
-    assert f"| matmul | a | {cells} |" in shown(row(**changed))
+    assert f"| matmul | a | {cells} |" == shown(row(**changed))["peer_rows"]
 
 
-def test_the_head_says_when_and_on_what_it_was_measured():
-    text = "\n".join(shown(row(), versions={"jax": "0.10.2", "scalesim": None}))
-    assert "2030-01-01: a processor, Python 3.11, JAX 0.10.2, no SCALE-Sim;" in text
-    assert text.endswith("- a: time.")
+def test_the_figures_say_when_and_on_what_it_was_measured_and_what_each_computes():
+    figures = shown(row(), versions={"jax": "0.10.2", "scalesim": None})
+    assert figures["peer_host"] == (
+        "2030-01-01: a processor, Python 3.11, JAX 0.10.2, no SCALE-Sim; load average 1.5"
+    )
+    assert figures["peer_computes"] == "- a: time."
