@@ -48,7 +48,7 @@ def _costs(account: Account) -> str:
 
 def _operators(counts: dict[str, int]) -> str:
     named = [f"`{name.removeprefix('aten::')}` {count}" for name, count in sorted(counts.items())]
-    return ", ".join(named) or "none"
+    return ", ".join(named)
 
 
 class Page:
@@ -102,7 +102,8 @@ class Page:
         )
 
     def _add_operators(self, name: str, account: Account) -> None:
-        self.host_operators.append(f"| {name} | {_operators(account.host_operators)} |")
+        if account.host_operators:
+            self.host_operators.append(f"| {name} | {_operators(account.host_operators)} |")
 
     def text(self) -> str:
         """The page."""
@@ -130,7 +131,8 @@ class Page:
         if self.training:
             sections.append(self._training_section())
         table = ["| work | operators and how often |", "|---|---|", *self.host_operators, ""]
-        sections.append("\n".join(["## Host-side operators\n", *table]))
+        about = "Work that is not in the table has none.\n"
+        sections.append("\n".join(["## Host-side operators\n", about, *table]))
         return "\n".join(sections)
 
     def _compiled_section(self) -> str:
