@@ -14,7 +14,9 @@ PAGES = ["README.md", "docs/clients.md"]
 PAGES += sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/tutorials/*.md"))
 OPTIONAL = ("accelerate", "lightning")
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`[^`\n]+`")
+LINK = re.compile(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)")
 
 
 def blocks(page: str) -> list[str]:
@@ -38,13 +40,27 @@ def test_the_blocks_of_a_page_run(page, tmp_path):
 def test_tutorials_have_blocks_and_all_are_listed():
     listed = LINK.findall((ROOT / "docs/tutorials/README.md").read_text(encoding="utf-8"))
     pages = {page.name for page in ROOT.glob("docs/tutorials/*.md")} - {"README.md"}
-    assert pages == {link for link in listed if "/" not in link}
+    assert pages == {link for link, _ in listed if "/" not in link}
     for page in pages - {"glossary.md"}:
         assert len(blocks(f"docs/tutorials/{page}")) >= 3, page
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_links_within_the_repository_lead_to_files(page):
-    text = (ROOT / page).read_text(encoding="utf-8")
-    for target in LINK.findall(text):
-        assert ((ROOT / page).parent / target).exists(), (page, target)
+def anchors(text: str) -> set[str]:
+    """What a link to a page may name: its headings as GitHub spells them, and ids."""
+    headings = re.findall(r"^#+ (.+)$", FENCE.sub("", text), re.MULTILINE)
+    spelled = {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
+    return spelled | set(re.findall(r'<a id="([^"]+)"', text))
+
+
+def test_links_within_the_repository_lead_to_files_and_headings():
+    listed = subprocess.run(
+        ["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    pages = [ROOT / page for page in listed.stdout.split() if not page.startswith("tools/")]
+    texts = {page: page.read_text(encoding="utf-8") for page in pages if page.is_file()}
+    assert len(texts) > 50
+    for page, text in texts.items():
+        for target, anchor in LINK.findall(CODE.sub("", FENCE.sub("", text))):
+            linked = (page.parent / target).resolve() if target else page
+            assert linked.exists(), (page.name, target)
+            assert not anchor or anchor in anchors(texts[linked]), (page.name, target, anchor)
