@@ -71,7 +71,8 @@ fuzz: package
 models: package
 	@$(IN_VENV) python models/zoo/report.py
 	@$(IN_VENV) python tools/write_whole_model_docs.py
-	@$(IN_VENV) python tools/write_generation_docs.py
+	@$(IN_VENV) neuron-sim model --published --output build/published_times.json
+	@$(IN_VENV) python tools/write_generation_docs.py --report build/published_times.json
 	@$(IN_VENV) python tools/write_readme_tables.py
 
 test-sanitize: setup

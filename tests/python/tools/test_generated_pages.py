@@ -13,8 +13,8 @@ generated_page = importlib.import_module("generated_page")
 TOOLS = sorted(
     path.stem
     for path in (ROOT / "tools").glob("write_*_docs.py")
-    # These two simulate whole models, and the handout's page has a test that runs its commands.
-    if path.stem not in ("write_whole_model_docs", "write_generation_docs", "write_handout_docs")
+    # The first simulates whole models; the page of the handout has a test that runs its commands.
+    if path.stem not in ("write_whole_model_docs", "write_handout_docs")
 )
 
 
