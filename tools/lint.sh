@@ -21,10 +21,10 @@ fi
 run "ruff check" ruff check --quiet .
 run "ruff format" ruff format --check --quiet .
 run "mypy" mypy "${typed[@]}"
-run "include directions" python tools/check_include_directions.py
-run "rooms" python tools/check_rooms.py
-run "hardware literals" python tools/check_hardware_literals.py
-run "lengths and suppressed warnings" python tools/check_files.py
+run "include directions" python tools/checks/check_include_directions.py
+run "rooms" python tools/checks/check_rooms.py
+run "hardware literals" python tools/checks/check_hardware_literals.py
+run "lengths and suppressed warnings" python tools/checks/check_files.py
 run "lock file" python tools/lock.py --check
 run "clang-tidy" python tools/run_clang_tidy.py build/tidy "$@"
 

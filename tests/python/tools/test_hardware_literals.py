@@ -1,4 +1,4 @@
-"""tools/check_hardware_literals.py, from both sides of its rule."""
+"""tools/checks/check_hardware_literals.py, from both sides of its rule."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-CHECKER = ROOT / "tools" / "check_hardware_literals.py"
+CHECKER = ROOT / "tools" / "checks" / "check_hardware_literals.py"
 
 
 def complaints(root):

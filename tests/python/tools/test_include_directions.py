@@ -1,4 +1,4 @@
-"""tools/check_include_directions.py and tools/check_files.py, from both sides of each rule."""
+"""tools/checks: check_include_directions.py and check_files.py, from both sides of each rule."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-TOOLS = Path(__file__).resolve().parents[3] / "tools"
+TOOLS = Path(__file__).resolve().parents[3] / "tools" / "checks"
 
 
 def run_checker(tool: str, root: Path) -> tuple[int, str]:

@@ -1,4 +1,4 @@
-"""tools/check_rooms.py, from both sides of each rule."""
+"""tools/checks/check_rooms.py, from both sides of each rule."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-CHECKER = Path(__file__).resolve().parents[3] / "tools" / "check_rooms.py"
+CHECKER = Path(__file__).resolve().parents[3] / "tools" / "checks" / "check_rooms.py"
 PACKAGE = "python_bindings/neuron_sim"
 
 

@@ -179,7 +179,7 @@ def check_tree(root: Path) -> list[str]:
 
 
 def main() -> int:
-    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2]
     complaints = check_tree(root)
     print("\n".join(complaints) or "rooms: no circles, none too large, all documented")
     return 1 if complaints else 0
