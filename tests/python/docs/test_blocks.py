@@ -45,6 +45,14 @@ def test_tutorials_have_blocks_and_all_are_listed():
         assert len(blocks(f"docs/tutorials/{page}")) >= 3, page
 
 
+def test_the_map_lists_every_page_once():
+    links = LINK.findall((ROOT / "docs/README.md").read_text(encoding="utf-8"))
+    listed = [target for target, _ in links]
+    pages = [page.name for page in ROOT.glob("docs/*.md") if page.name != "README.md"]
+    assert sorted(link for link in listed if "/" not in link) == sorted(pages)
+    assert "tutorials/README.md" in listed
+
+
 def anchors(text: str) -> set[str]:
     """What a link to a page may name: its headings as GitHub spells them, and ids."""
     headings = re.findall(r"^#+ (.+)$", FENCE.sub("", text), re.MULTILINE)
