@@ -1,5 +1,5 @@
 #pragma once
-// A custom op, declared once: a struct in a separate file that holds only what differs.
+// A custom op is declared once, by a struct in its own file that states only what is special to it.
 //
 //   struct Scale {
 //     static constexpr const char* kSchema = "scale(Tensor x, *, float factor=2.0) -> Tensor";

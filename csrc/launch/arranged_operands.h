@@ -25,8 +25,8 @@ struct OperandElements {
   at::IntArrayRef order;  ///< dimensions from the slowest to the fastest, as the kernel loads best
 };
 
-/// The same elements without gaps in that order, and a kernel with the same results that takes
-/// them.
+/// An operand copied without gaps into that order, and a kernel with the same results that takes
+/// the copy.
 struct ArrangedOperand {
   std::shared_ptr<const Kernel> kernel;
   std::shared_ptr<const ScratchMemory> elements;

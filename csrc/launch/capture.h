@@ -39,8 +39,8 @@ struct KernelUse {
 /// program, if a host-side operator needs their results.
 class GraphCapture {
  public:
-  /// `inputs` are the tensors that differ from run to run, parameters among them. Those at the
-  /// places `constants` rarely do: what depends on nothing else is computed before the runs.
+  /// `inputs` are the tensors that may differ from run to run, parameters among them. Those at the
+  /// places `constants` rarely change: what depends on them alone is computed before the runs.
   GraphCapture(at::Device device, at::ArrayRef<at::Tensor> inputs, GraphProgramOptions options,
                at::ArrayRef<int64_t> constants = {});
   GraphCapture(const GraphCapture&) = delete;
@@ -76,7 +76,7 @@ class GraphCapture {
   /// Runs `op` on the values of `stack` and keeps it for later runs, unless all its arguments are
   /// constants and no later step changes its results.
   void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack, bool is_random);
-  /// The same for other work without arguments; every run makes a new tensor.
+  /// Runs other work without arguments and keeps it for later runs; every run makes a new tensor.
   at::Tensor run_on_host(const char* name, const std::function<at::Tensor()>& function);
   /// Ends the capture for `reason`, half a sentence, with an exception: none of it can be kept.
   [[noreturn]] void refuse(const std::string& reason);

@@ -19,7 +19,7 @@
 
 namespace neuron_sim {
 
-/// Emits a kernel that an expression follows (ops/graph/graph_kernel.h).
+/// Emits a kernel and the expression that a graph applies to its result (GraphKernel::followed).
 template <typename Options>
 using Followed = void (*)(Builder&, HbmTensors operands, HbmTensors others, HbmTensors results,
                           const Expression& expression, const InnerWindows& pooling,
@@ -31,13 +31,13 @@ class KernelCall {
  public:
   /// `kernel` is its name in the cache key only. Runs on `device`.
   KernelCall(std::string_view kernel, at::Device device);
-  /// The same for a given architecture; the first one takes the device's.
+  /// A call for `architecture` in place of the device's.
   KernelCall(std::string_view kernel, at::Device device, const Architecture& architecture);
 
   /// The next argument of the program. Strided tensors are passed unchanged; one whose elements
   /// overlap in memory (other than by strides of 0) is copied first.
   KernelCall& operand(const at::Tensor& tensor);
-  /// The same elements under other sizes and strides (elements), from the tensor's first one on:
+  /// An argument of other sizes and strides (elements) from the first element of `tensor` on:
   /// broadcast, merged or permuted. Overlaps are kept.
   KernelCall& operand(const at::Tensor& tensor, at::IntArrayRef sizes, at::IntArrayRef strides);
   /// The last operand's dimensions from the slowest to the fastest, as the kernel loads them best:
@@ -75,8 +75,8 @@ class KernelCall {
     this->options(options);
     launch_emitted(reinterpret_cast<int64_t>(emit), [&] { return with_options(emit, options); });
   }
-  /// The same for a kernel with one result that a graph may apply expressions to as `followed`
-  /// emits it (GraphKernel::followed).
+  /// Launches a kernel with one result that a graph may apply expressions to as `followed` emits it
+  /// (GraphKernel::followed).
   template <typename Options>
   void launch(const Options& options, std::type_identity_t<Emit<Options>> emit,
               std::type_identity_t<Followed<Options>> followed) {
@@ -89,7 +89,7 @@ class KernelCall {
           followed(builder, operands, others, results, expression, pooling, options);
         });
   }
-  /// The same for a kernel whose arguments have names, as its programs and launch records show.
+  /// Launches a kernel whose arguments have names, as its programs and launch records show.
   template <typename Options>
   void launch(const KernelDefinition<Options>& kernel,
               const std::type_identity_t<Options>& options) {
@@ -100,15 +100,15 @@ class KernelCall {
       return with_options(kernel.emit, options);
     });
   }
-  /// The same for a kernel determined by its tensors alone.
+  /// Launches a kernel that its tensors alone determine.
   void launch(void (*emit)(Builder&, HbmTensors operands, HbmTensors results)) {
     launch_emitted(reinterpret_cast<int64_t>(emit), [&] { return EmitKernel(emit); });
   }
-  /// The same for a pointwise kernel, whose operands and result have the same sizes: results =
+  /// Launches a pointwise kernel, whose operands and result have the same sizes: results =
   /// expression(operands). Calls that differ only in constants share the kernel. In a graph it may
   /// be joined with others.
   void launch(const Expression& expression) { launch(expression, expression.form()); }
-  /// The same for an expression whose form is known.
+  /// Launches a pointwise kernel whose form is known.
   void launch(const Expression& expression, const ExpressionForm& form);
 
  private:

@@ -32,7 +32,8 @@ struct LaunchOrigin {
 /// Follows the operators of all threads from now on, or no longer: then they cost nothing more.
 void follow_operators(bool wanted);
 bool follows_operators();
-/// Of a launch by this thread now. Operators that began before they were followed are not known.
+/// Where a launch by this thread would come from now. Operators that began before they were
+/// followed are not known.
 LaunchOrigin current_origin();
 
 /// Says which tensors the calling thread's launches write while it lives.

@@ -23,7 +23,7 @@ class OperatorCall {
   const char* name() const { return function_->name(); }
   /// Whether it is a range of PyTorch's engine around a node: launches are not its own.
   bool is_engine_range() const { return is_engine_range_; }
-  /// Of a node of autograd, and of what the engine does with its gradients: the place of the call
+  /// For a node of autograd, and for what the engine does with its gradients: the place of the call
   /// of which it is the gradient, if that was seen.
   const std::optional<CallingPlace>& forward_place() const { return forward_place_; }
   void set_forward_place(const CallingPlace& place) { forward_place_ = place; }

@@ -40,7 +40,7 @@ c10::Storage host_storage(const c10::Storage& device_storage);
 /// A CPU tensor over `storage` (made by host_storage) with sizes, strides, offset, dtype and
 /// conjugate and negative bits of `tensor`.
 at::Tensor host_tensor(const at::Tensor& tensor, c10::Storage storage);
-/// The same over the tensor's own storage; a CPU tensor is returned unchanged.
+/// A CPU tensor over the tensor's own storage; a CPU tensor is returned unchanged.
 at::Tensor host_tensor(const at::Tensor& tensor);
 
 }  // namespace neuron_sim

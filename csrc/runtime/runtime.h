@@ -24,7 +24,8 @@ NEURON_SIM_TORCH_API int visible_devices();
 NEURON_SIM_TORCH_API int current_device() noexcept;
 /// Sets the calling thread's current device; c10::Error when there is no such device.
 NEURON_SIM_TORCH_API void set_device(int index);
-/// The same, and returns the previous one. A negative index changes nothing.
+/// Sets the calling thread's current device and returns the previous one. A negative index changes
+/// nothing.
 NEURON_SIM_TORCH_API int exchange_device(int index);
 /// `index`, or the current device when it is negative; c10::Error when there is no such device.
 NEURON_SIM_TORCH_API int checked_device(int index);

@@ -48,7 +48,7 @@ class MemoryPlacement {
     return place_largest_first(addresses);
   }
 
-  /// The same in a memory that is large enough for all that is live at once.
+  /// Places the tiles in a memory that is large enough for all that is live at once.
   void place_beyond_capacity(std::vector<int64_t>& addresses) const {
     int64_t capacity = std::max(peak().bytes, whole_steps());
     do {

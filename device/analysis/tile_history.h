@@ -34,8 +34,8 @@ class TileHistory {
     collect(
         region, reads, writes, [](const Entry&, bool) { return true; }, edge);
   }
-  /// The same for entries for which `matters(entry, is_write)`, which is called before the regions
-  /// are compared.
+  /// Collects edges from the entries for which `matters(entry, is_write)`, which is called before
+  /// the regions are compared.
   template <typename Matters, typename Edge>
   void collect(const Region& region, bool reads, bool writes, Matters&& matters,
                Edge&& edge) const {

@@ -100,8 +100,8 @@ struct TensorTiming {
   double load_latency_cycles = 0;         ///< and its clocked part
   Picoseconds load_advance{};    ///< cold clock: weights come sooner after a pause of the loads
   Picoseconds issue_overhead{};  ///< added to each multiply when warm (2.5 ns)
-  Picoseconds load_issue{};      ///< LoadStationary may start so long after a multiply starts
-  Picoseconds load_queue{};      ///< a wait instruction may follow LoadStationary so long after it
+  Picoseconds load_issue{};      ///< start of a multiply to the earliest start of a LoadStationary
+  Picoseconds load_queue{};      ///< LoadStationary to the earliest wait instruction after it
   Picoseconds multiply_issue{};  ///< start of a load to the earliest start of its multiply
   Picoseconds multiply_issue_event{};  ///< the same when a wait instruction held the load up
   Picoseconds drain{};                 ///< multiply's next slot to result visible, fixed part

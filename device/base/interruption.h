@@ -1,6 +1,6 @@
 #pragma once
-// How a long computation ends early: whoever runs this library says what asks for it (Python: a
-// signal such as Ctrl-C), and everything that takes long asks now and then.
+// How a long computation ends early. The program that runs this library installs a check (Python's
+// looks for a signal such as Ctrl-C), and every long computation calls it at intervals.
 
 #include <chrono>
 #include <condition_variable>
@@ -9,8 +9,8 @@
 namespace neuron_sim {
 
 /// Thrown where a computation is given up because its caller wants that. Results are unspecified;
-/// devices, caches and memories stay usable. No std::exception and no KernelError: nothing on the
-/// way may take it for one and go on, as with a fallback.
+/// devices, caches and memories stay usable. It is neither a std::exception nor a KernelError, so
+/// that no handler on the way treats it as one and continues, as a fallback would.
 class Interruption {
  public:
   virtual ~Interruption();
@@ -28,8 +28,8 @@ class Interruption {
 using InterruptionCheck = void (*)();
 /// Null: nothing interrupts (the default). Calls allocate_thread_storage().
 void set_interruption_check(InterruptionCheck check);
-/// The same unless a check is installed: modules of Python are loaded in any order, and the one of
-/// torch raises what torch can pass on.
+/// Installs `check` unless there is one: modules of Python are loaded in any order, and the check
+/// of torch's raises what torch can pass on.
 void set_default_interruption_check(InterruptionCheck check);
 
 /// Allocates the calling thread's thread-local storage, of this library and for exceptions. Its

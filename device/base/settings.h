@@ -24,7 +24,7 @@ std::string setting(std::string_view name);
 /// A warning that names the variables NEURON_SIM_* that are not in the table, which have no effect;
 /// empty when there are none. `environment`: as `environ`.
 std::string unknown_settings(const char* const* environment);
-/// `value` as a whole number; nothing when it is none or not in lowest..highest.
+/// `value` as a whole number; nullopt unless it is one in lowest..highest.
 std::optional<int64_t> whole_number(std::string_view value, int64_t lowest, int64_t highest);
 
 }  // namespace neuron_sim

@@ -48,7 +48,7 @@ class Builder {
 
   /// Tile [partitions, free...] in SBUF, `ring` of them; use `tile.turn(index)` in loops.
   View sbuf(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype, int ring = 1);
-  /// The same in PSUM; every tile starts at a bank.
+  /// Tile [partitions, free...] in PSUM, `ring` of them; every tile starts at a bank.
   View psum(const std::string& label, const std::vector<int64_t>& shape,
             Dtype dtype = Dtype::kFloat32, int ring = 1);
   /// Direct and modulo allocation: tile i lies at address + (i mod ring) * bytes per partition;
@@ -61,7 +61,7 @@ class Builder {
   /// Emits a counted loop; `body` gets its variable (0 .. trip_count - 1). Opens a scope. Nothing
   /// is emitted when trip_count is 0; a single iteration is emitted without a loop.
   void loop(int64_t trip_count, const std::function<void(Affine)>& body);
-  /// The same with the trip count in a register of `engine`, at most `bound`.
+  /// Emits a loop whose trip count is in a register of `engine`, at most `bound`.
   void loop_register(EngineKind engine, int register_index, int64_t bound,
                      const std::function<void(Affine)>& body);
   /// What `body` emits belongs to that core of the logical core: its block, SBUF, PSUM, registers
@@ -70,9 +70,9 @@ class Builder {
   /// inside a loop, inside another core(), and for more cores than limits.logical_cores.
   void core(int index, const std::function<void()>& body);
 
-  /// The same for front ends whose loop bodies are not functions: each open needs its close, the
-  /// innermost first (KernelError otherwise, and by finish() when one is missing). The variable of
-  /// a loop of one trip is the constant 0; a loop of no trips cannot be opened.
+  /// Loops, scopes and cores for front ends whose bodies are not functions: each open needs its
+  /// close, the innermost first (KernelError otherwise, and by finish() when one is missing). The
+  /// variable of a loop of one trip is the constant 0; a loop of no trips cannot be opened.
   Affine open_loop(int64_t trip_count);
   Affine open_loop_register(EngineKind engine, int register_index, int64_t bound);
   void close_loop();
@@ -109,10 +109,10 @@ class Builder {
     const View* before;
     const View* now;
   };
-  /// Appends instruction `number` again, for the source line, core and loop it was emitted in, on
-  /// the same tiles or on others of the same sizes: as append() of the same draft with all of its
-  /// views replaced, whose checks are known to hold. False, and nothing is appended, where append()
-  /// has to decide. `has_mode`: it was emitted without accumulate=None.
+  /// Appends instruction `number` again, at the source line and in the core and loop that it was
+  /// emitted in. Its views are replaced by others of the same sizes, so its checks still hold and
+  /// are skipped. Returns false, and appends nothing, where only append() can decide. `has_mode`:
+  /// it was emitted without accumulate=None.
   bool repeat(uint32_t number, std::span<const Substitute> views, bool has_mode);
   /// Instructions emitted so far; the next one gets this number.
   size_t instruction_count() const { return program_->instructions.size(); }

@@ -100,7 +100,7 @@ void note_usage(Program& program, const Instruction& instruction, const Operand&
   std::vector<Usage::Writer>& writers = usage.writers[tile];
   writers.push_back({region_of(operand.offset, element, repetitions),
                      fixed && is_injective(element, repetitions)});
-  // Of unrolled loops that write the same bytes again and again, no more are kept.
+  // Unrolled loops may write the same bytes again and again; no more writers are kept.
   usage.rewritten[tile] = !writers.back().injective ||
                           (writers.size() > 1 && overlap(writers[0].region, writers.back().region));
 }

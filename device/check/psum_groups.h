@@ -1,5 +1,5 @@
 #pragma once
-// Sums that matrix products form in PSUM, as they begin, go on and are read.
+// The sums that matrix products form in PSUM: where each begins, continues and is read.
 
 #include <array>
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace neuron_sim {
 
 /// Follows the accumulation groups of a program: a product that overwrites begins a group, later
-/// ones that add to the same place go on with it. A bank of a partition holds one open group.
+/// ones that add to the same place continue it. A bank of a partition holds one open group.
 class PsumGroups {
  public:
   explicit PsumGroups(const Program& program);

@@ -24,7 +24,7 @@ bool ShadowWalk::writes_again(const Visit& visit, size_t position,
   if (moves(visit.operands[position])) return false;
   const Region region = region_at(visit.operands[position], visit.locations[position]);
   static constexpr int64_t kNoRegisters[64] = {};
-  // Of an unrolled loop, this iteration's instructions.
+  // In an unrolled loop, the instructions of this iteration.
   const IterationMark& own = mark.level >= 0 ? mark : *order_.mark_at(visit.index, mark.group);
   for (uint32_t i = own.first; i < own.end && i < program_.instructions.size(); ++i) {
     for (const Operand& operand : program_.operands_of(program_.instructions[i])) {

@@ -11,7 +11,7 @@ namespace {
 // Bands above which it pays to look for equal neighbours.
 constexpr size_t kManyBands = 16;
 
-/// The same for whole runs of a tensor in HBM.
+/// The greatest common divisor of the starts and lengths of the runs of a tensor in HBM.
 int64_t step_of_runs(const Program& program, const Operand& operand) {
   int64_t step = operand.register_index >= 0 ? operand.register_scale : 0;
   each_free_run(operand, operand.offset, [&](int64_t begin, int64_t length) {

@@ -92,7 +92,7 @@ void ShadowWalk::choose_tracked() {
     const bool written = argument && program_.arguments[static_cast<size_t>(tile.argument)].written;
     bool tracked = on_chip;
     if (tile.memory == MemoryKind::kHbm) {
-      // Of a tensor that is never written twice nor read back, only the whole matters.
+      // A tensor that is never written twice nor read back matters only as a whole.
       tracked = argument ? (starts_defined ? written && options_.inputs && tile.hazard_group >= 0
                                            : !proven[i])
                          : tile.constant < 0;
@@ -104,7 +104,7 @@ void ShadowWalk::choose_tracked() {
   }
 }
 
-/// Of the tiles only those of which parallel iterations may write the same bytes, and the outputs
+/// Tracks only the tiles of which parallel iterations may write the same bytes, and the outputs
 /// that nothing writes.
 void ShadowWalk::track_iterations() {
   std::vector<bool> wanted(tracked_.size());

@@ -102,7 +102,7 @@ std::optional<StraightLine> shortest_back_end(StraightLine line, PassState& stat
     if (!several_sizes && (reuse == SbufReuse::kLargerSpace || best)) continue;
     const bool may_rotate = state.settings["place_large_first"] != 0 && !state.loads_in_time;
     if (!reuse && (best || !may_rotate)) break;
-    // Of a long line few copies are kept.
+    // Few copies are kept: the line may be long.
     if (several_sizes) {
       arrange(line, reuse ? start : std::exchange(start, {}));
     } else {

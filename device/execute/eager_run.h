@@ -29,7 +29,7 @@ class EagerRun {
   std::vector<std::byte> contents(TileId tile);
 
  private:
-  /// Of SBUF or of PSUM.
+  /// The addresses of SBUF or of PSUM.
   struct Space {
     int64_t step = 1;                   ///< bytes that addresses are multiples of
     int64_t end = 0;                    ///< first byte that no tile has

@@ -43,7 +43,7 @@ ControlLog execute(const Program& program, const ExecutionPlan& plan,
                    std::span<CoreMemory* const> memories, std::span<std::byte* const> arguments,
                    ThreadPool& pool, const RankMember* member = nullptr,
                    RunObserver* observer = nullptr);
-/// The same for a program of one core.
+/// Executes a program of one core.
 ControlLog execute(const Program& program, const ExecutionPlan& plan, CoreMemory& memory,
                    std::span<std::byte* const> arguments, ThreadPool& pool);
 

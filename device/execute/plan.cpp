@@ -18,7 +18,7 @@ namespace {
 
 // Instances kept per program; beyond, the walk is repeated at every launch.
 constexpr double kMaximumKept = 65536;
-// The same for programs that run on one thread: a walk costs them little.
+// Instances kept of a program that runs on one thread, which a walk costs little.
 constexpr double kMaximumKeptSerial = 8192;
 // Host nanoseconds below which handing work to other threads costs more than it brings.
 constexpr double kSerialNanoseconds = 150e3;
@@ -245,7 +245,7 @@ InstanceGraph needed_instances(const Program& program) {
   return graph;
 }
 
-/// The same with their dependencies.
+/// The needed instances with their dependencies.
 InstanceGraph graph_of(const Program& program) {
   InstanceGraph needed = needed_instances(program);
   GraphBuilder builder(program);

@@ -59,7 +59,7 @@ class GraphBuilder {
   ~GraphBuilder();
   /// Appends an instance and the edges from the instances it must wait for.
   void add(uint32_t instruction, const int64_t* variables);
-  /// The same with the locations known.
+  /// Appends an instance whose locations are known.
   void add(uint32_t instruction, const Location* locations);
   size_t size() const;
   /// The graph of everything added; the builder starts over.

@@ -152,7 +152,7 @@ void RankRendezvous::check_deadlock() {
     if (reason.empty()) continue;
     fail(text(reason, line, line_of(*other.program, *other.instruction)), ErrorKind::kRuntime);
   }
-  require(false, "a group whose ranks are all there goes on");
+  require(false, "a group whose ranks have all arrived does not wait");
 }
 
 void RankRendezvous::leave(int64_t rank) {

@@ -65,7 +65,7 @@ void ThreadPool::start(int threads) {
   } catch (const std::system_error&) {
     // The host's limit; the bytes are the same with fewer.
   } catch (const std::bad_alloc&) {
-    // The same.
+    // The host's limit of memory, likewise.
   }
   threads_.store(static_cast<int>(workers_.size()) + 1, std::memory_order_relaxed);
 }

@@ -24,8 +24,8 @@ class ThreadPool {
   /// The first exception is rethrown. Concurrent callers take turns; the wait for one's turn can be
   /// interrupted.
   void run(const std::function<void(int worker)>& job);
-  /// The same with another number of threads from the next job on: waits, like a job, for those
-  /// that run. KernelError(kRuntime) when the host starts fewer; the pool works with those.
+  /// Changes the number of threads from the next job on: waits, like a job, for those that run.
+  /// KernelError(kRuntime) when the host starts fewer; the pool works with those.
   void resize(int threads);
 
  private:

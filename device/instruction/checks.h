@@ -40,7 +40,7 @@ void no_psum_on_gpsimd(std::string_view instruction, std::string_view operand, c
 /// All of the above that a Vector/Scalar/GpSimd operand needs, for instructions that move bits.
 void movable_operand(std::string_view instruction, std::string_view operand, const View& view,
                      EngineKind engine, const Architecture& architecture);
-/// The same for instructions that compute: no packed dtypes.
+/// What movable_operand() checks, for instructions that compute: no packed dtypes.
 void compute_operand(std::string_view instruction, std::string_view operand, const View& view,
                      EngineKind engine, const Architecture& architecture);
 /// `source` and `dst` as operands of a compute engine, with the same partitions and elements per

@@ -87,7 +87,7 @@ void transpose_block(const std::byte* source, int64_t source_stride, std::byte* 
   }
 }
 
-/// The same in registers of four elements, which every x86-64 host has.
+/// Transposes a block in registers of four elements, which every x86-64 host has.
 template <>
 void transpose_block<uint32_t>(const std::byte* source, int64_t source_stride, std::byte* target,
                                int64_t target_stride) {

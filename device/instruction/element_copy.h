@@ -47,7 +47,7 @@ struct TargetRegion {
 /// Sides that overlap without being equal give unspecified bytes, as on the chip.
 void copy_elements(const SourceRegion& source, const TargetRegion& target, int itemsize);
 
-/// The same with a conversion through fp32 (the DMA engines' cast).
+/// Copies elements as copy_elements(), with a conversion through fp32 (the DMA engines' cast).
 void convert_elements(const SourceRegion& source, Dtype source_dtype, const TargetRegion& target,
                       Dtype target_dtype);
 

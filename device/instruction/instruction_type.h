@@ -54,7 +54,8 @@ struct Draft {
   std::vector<View> operands;         ///< in the order of the field table
   std::vector<Attribute> attributes;  ///< in the order of the field table
   int core = 0;                       ///< of the logical core; set by the Builder
-  /// Of a collective: its attribute 0 (kReplicaGroups) becomes their number in the Program.
+  /// The replica groups of a collective, whose attribute 0 (kReplicaGroups) becomes their number in
+  /// the Program.
   std::shared_ptr<const ReplicaGroups> groups;
 
   int operand_count() const { return static_cast<int>(operands.size()); }
@@ -193,12 +194,12 @@ struct InstructionType {
   bool is_stackable = false;
 };
 
-/// The same table entry, element-wise.
+/// A table entry whose instruction is element-wise.
 constexpr InstructionType as_elementwise(InstructionType type) {
   type.is_elementwise = true;
   return type;
 }
-/// The same table entry, of instances that may be combined.
+/// A table entry whose instances may be combined.
 constexpr InstructionType as_stackable(InstructionType type) {
   type.is_stackable = true;
   return type;

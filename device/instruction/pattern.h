@@ -28,7 +28,7 @@ struct Pattern {
   int64_t element_offset(int64_t element) const {
     return offset(element / length) + element % length * stride;
   }
-  /// The same pattern in units of `divisor` bytes.
+  /// This pattern in units of `divisor` bytes.
   Pattern in_units_of(int64_t divisor) const;
 };
 

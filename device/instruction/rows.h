@@ -128,7 +128,7 @@ void copy_row(const Access& source, int64_t source_partition, const Access& targ
 /// one rounding. Uses row_scratch().first.
 void cast_row(const Access& source, int64_t source_partition, const Access& target,
               int64_t target_partition, bool exact);
-/// The same for all partitions of `target` and the same ones of `source`.
+/// Casts all partitions of `target` as cast_row(), from the same ones of `source`.
 void cast_rows(const Access& source, const Access& target, bool exact);
 /// fp32 value of the single element of a [P, 1] operand.
 float read_scalar(const Access& access, int64_t partition);

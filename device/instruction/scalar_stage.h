@@ -20,7 +20,7 @@ enum class Arity : uint8_t { kAny, kTwo };
 /// The row of one partition in fp32; `result` may be `data`. SimulatorBug for bitwise operators.
 void map_row(const ScalarStage& stage, const float* data, float operand, float* result,
              int64_t count);
-/// The same on integers, exact. SimulatorBug unless is_exact_on_integers(stage.op).
+/// The row of one partition in integers, exact. SimulatorBug unless is_exact_on_integers(stage.op).
 void map_row(const ScalarStage& stage, const int64_t* data, int64_t operand, int64_t* result,
              int64_t count);
 /// The element of a [P, 1] tile, widened to fp32, or the constant rounded to fp32.

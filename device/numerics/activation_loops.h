@@ -82,8 +82,8 @@ inline __attribute__((always_inline)) void exponential_block(const float* x, flo
   for (int64_t i = 0; i < length; ++i) result[i] = finish(x[i], values[i]);
 }
 
-/// The same in the vectors of AVX2 and of AVX-512. Nothing is fused (-ffp-contract=off), so the
-/// bytes are those of any host.
+/// Computes a block in the vectors of AVX2 or of AVX-512. Nothing is fused (-ffp-contract=off), so
+/// the bytes are those of any host.
 template <typename Argument, typename Finish>
 __attribute__((target("avx2"), flatten)) void exponential_block_avx2(const float* x, float* result,
                                                                      int64_t length,

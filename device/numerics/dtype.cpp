@@ -107,7 +107,7 @@ Integer narrow_integer(float value) {
   return static_cast<Integer>(bits(std::bit_cast<float>(clamped) + kMagic) - bits(kMagic));
 }
 
-/// The same for int32 and uint32, whose largest value is not an fp32 number.
+/// Narrows to int32 or uint32, whose largest value is not an fp32 number.
 template <typename Integer>
 Integer narrow_wide_integer(float value) {
   constexpr float kLowest = static_cast<float>(std::numeric_limits<Integer>::lowest());

@@ -13,7 +13,7 @@ class DmaActivity : public TimelineObserver {
   void step(const Program& program, const StepEvent& event) override;
   /// Time with at least one transfer between its first packet and its completion.
   Picoseconds active() const;
-  /// The same for stores (their source is SBUF), or for all others.
+  /// Time with at least one store (its source is SBUF) in transit, or with one of all the others.
   Picoseconds active(bool stores) const;
   int64_t bytes(bool stores) const;
 

@@ -18,7 +18,7 @@ struct SourceShare {
   int64_t instances = 0;  ///< of instructions
   int64_t dma_bytes = 0;
   int64_t hbm_bytes = 0;             ///< their operands there, read and written
-  int64_t multiply_accumulates = 0;  ///< of products; transposes are none
+  int64_t multiply_accumulates = 0;  ///< of products, not of transposes
 };
 
 /// By first instance in the run.

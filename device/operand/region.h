@@ -34,8 +34,8 @@ Region region_of(int64_t low, int64_t itemsize, std::vector<Repetition> repetiti
 bool is_injective(int64_t itemsize, std::vector<Repetition> repetitions);
 
 namespace detail {
-/// The same for regions whose bounds overlap (or contain each other), with several runs in a or b
-/// (or outer).
+/// Whether a and b overlap, or outer covers inner, for regions whose bounds do and of which one has
+/// several runs.
 bool overlap_runs(const Region& a, const Region& b);
 bool covers_runs(const Region& outer, const Region& inner);
 }  // namespace detail

@@ -77,8 +77,8 @@ class View {
   View permute(const std::vector<int>& order) const;
   /// All free dimensions merged as far as strides allow; [P, F] when dense.
   View flatten() const;
-  /// The same bytes as elements of another dtype. When its size differs, the last dimension (not
-  /// the partition dimension) is contiguous and scales; its bytes, and all strides and offsets, are
+  /// The bytes as elements of another dtype. When its size differs, the last dimension (not the
+  /// partition dimension) is contiguous and scales; its bytes, and all strides and offsets, are
   /// whole elements of the new dtype.
   View reinterpret(Dtype dtype) const;
   /// Any pattern on the storage of this view: the whole tile (of a ring: the same one) or tensor.
@@ -95,7 +95,7 @@ class View {
   int64_t storage_elements() const;
   /// Partitions of the storage; 1 in HBM.
   int64_t storage_partitions() const { return storage_partitions_; }
-  /// The same pattern moved by that many partitions (on chip) and bytes; bounds are not checked.
+  /// This view moved by that many partitions (on chip) and bytes; bounds are not checked.
   View moved_by(int64_t partitions, int64_t bytes) const;
 
   /// Use the tile `index mod count` of the ring of `count` tiles starting at this one.
@@ -109,7 +109,7 @@ class View {
   /// Dimension 0 of this HBM view is addressed by the index tile operand of the instruction:
   /// row p of the operand is row index[p] of the tensor, whose dimension 0 has `rows` rows.
   View indirect(int64_t rows) const;
-  /// The same with `partitions` rows of the operand, which may be more than the tensor has.
+  /// An indirect view of `partitions` rows, which may be more than the tensor has.
   View indirect(int64_t rows, int64_t partitions) const;
   bool is_indirect() const { return index_rows_ >= 0; }
   int64_t index_rows() const { return index_rows_; }

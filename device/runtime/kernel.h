@@ -40,7 +40,7 @@ class Kernel {
   const Program& program() const { return *program_; }
   /// The program whose bytes launches compute; program() of most kernels.
   const Program& computed() const { return *computed_; }
-  /// Of computed().
+  /// The plan by which computed() is executed.
   const ExecutionPlan& plan() const { return plan_; }
   /// Simulated time of a run that decided `log`; computed once per log and assumed_trips() (the
   /// last few are kept).

@@ -6,7 +6,7 @@ namespace neuron_sim {
 namespace {
 
 constexpr int64_t kProcessLimit = int64_t{1} << 30;
-// Of an entry beside its kernel and key: nodes of the map and the list, control blocks.
+// What an entry takes beside its kernel and key: nodes of the map and the list, control blocks.
 constexpr int64_t kEntryBytes = 256;
 
 }  // namespace

@@ -52,7 +52,7 @@ class KernelCache {
 
   /// The kernel of that key; `build` is called on a miss and may throw (nothing is kept then).
   std::shared_ptr<const Kernel> find_or_build(const KernelKey& key, const Build& build);
-  /// The same for a kernel that the caller makes.
+  /// The kernel of that key; `compile` is called on a miss and may throw (nothing is kept then).
   std::shared_ptr<const Kernel> find_or_compile(const KernelKey& key, const Compile& compile);
   CacheStatistics statistics() const;
   int64_t limit() const;

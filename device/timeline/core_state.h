@@ -21,10 +21,10 @@ struct CoreState {
             Picoseconds clock_phase);
 
   Picoseconds next_issue(EngineKind engine) const;
-  /// The same of a DMA trigger, which needs the engine's sequencer only; of TensorE all of it.
+  /// When a DMA trigger may issue: it needs the engine's sequencer only, but all of TensorE.
   Picoseconds next_dispatch(EngineKind engine) const;
   ElementwiseEngine& pipeline(EngineKind engine) { return pipelines[static_cast<size_t>(engine)]; }
-  /// Of the queue that an engine feeds.
+  /// The semaphores of the queue that an engine feeds.
   QueueSemaphores& queue(Slot slot) { return queues[static_cast<size_t>(engine_of(slot))]; }
   void hold_all_until(Picoseconds time);
   void visit(StateVisitor& visitor);

@@ -137,7 +137,8 @@ class CoreWalk {
     }
     return settled ? state_.semaphores.no_wait(ready) : wait(index, own, ready);
   }
-  /// The same where something may have to be waited for; reports the wait instructions.
+  /// Earliest start, from `ready` on, of an instance that may have to wait; reports the wait
+  /// instructions.
   Picoseconds wait(uint32_t index, Slot own, Picoseconds ready);
   /// The engine's part of a DMA: how long it is held.
   Span start_transfer(uint32_t index, const Step& step, Picoseconds ready);

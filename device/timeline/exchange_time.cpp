@@ -19,7 +19,7 @@ double crossing(ExchangePattern pattern, double own, double ranks) {
   switch (pattern) {
     case ExchangePattern::kRing: return 1;  // which leaves a unit once
     case ExchangePattern::kPairs: return own * (ranks - own) / ranks;
-    // Of a gathered buffer the unit's own share leaves it and all the rest comes in.
+    // The unit's own share of a gathered buffer leaves it, and all the rest comes in.
     case ExchangePattern::kParts:
     case ExchangePattern::kRoot: return (ranks - own) / ranks;
   }

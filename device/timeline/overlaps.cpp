@@ -55,7 +55,7 @@ std::map<std::pair<std::string, std::string>, Shared> shared_bytes(const Program
   return result;
 }
 
-/// The same instructions with a history for every tile that was placed by hand.
+/// The program with a separate history for every tile that was placed by hand.
 Program without_overlaps(const Program& program) {
   Program apart = program;
   for (Tile& tile : apart.tiles) {

@@ -16,7 +16,7 @@ std::array<uint32_t, kMaximumCores> indices_of(const Meeting& meeting) {
   return result;
 }
 
-/// When a core goes on that tells the other one and waits for it.
+/// When a core continues that has signalled to the other one and waits for its signal.
 Picoseconds met(const PeerTiming& timing, const Times& arrived, size_t core) {
   return timing.signal + std::max(arrived[core], arrived[1 - core] + timing.latency);
 }

@@ -48,7 +48,7 @@ inline at::ScalarType dtype_of(int64_t number) {
   return found->second;
 }
 
-/// The same for memory formats.
+/// The memory format of that number in the schema.
 inline at::MemoryFormat memory_format_of(int64_t number) {
   static const std::map<int64_t, at::MemoryFormat> formats = {{1, at::MemoryFormat::Contiguous},
                                                               {2, at::MemoryFormat::ChannelsLast},

@@ -27,7 +27,7 @@ struct AttentionGradientOperands {
   HbmTensor log_sums;                ///< [B, Hk, G, Sq] fp32, dense
   std::optional<HbmTensor> bias;     ///< [B, Hk, G, Sq, Sk]
 };
-/// Of the dtype of the operands or fp32.
+/// Gradients of q, k and v, of the dtype of the operands or fp32.
 struct AttentionGradientResults {
   HbmTensor q, k, v;
   std::optional<HbmTensor> bias;  ///< [B, Hk, G, Sq, Sk] of the dtype of the operands

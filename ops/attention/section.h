@@ -11,7 +11,8 @@ namespace neuron_sim {
 
 /// Keys of a step: scores of fp32 in this many PSUM banks.
 inline constexpr int64_t kAttentionScoreBanks = 2;
-/// Of exponentials; below the sum of any row with a key, and in the range of the logarithm.
+/// A lower bound of sums of exponentials: below that of any row with a key, and in the range of the
+/// logarithm.
 inline constexpr double kAttentionSmallestSum = 1e-6;
 
 struct AttentionTensors {

@@ -33,7 +33,7 @@ inline size_t largest(const std::vector<SharedDimension>& dimensions) {
 
 /// Element offsets of every tensor.
 using Starts = std::vector<Affine>;
-/// The same, moved by an index of a dimension.
+/// Starts moved by an index of a dimension.
 Starts moved(const Starts& starts, const SharedDimension& dimension, const Affine& index);
 
 }  // namespace neuron_sim

@@ -38,7 +38,7 @@ HbmTensor declared_argument(Builder& builder, const std::string& label, const Te
 BuiltOp build_alone(std::string_view name, std::string_view labels,
                     const Architecture& architecture, std::vector<TensorSpec> operands,
                     const std::vector<TensorSpec>& results, const EmitKernel& emit);
-/// The same for operands of these specs.
+/// Builds a program of `kernel` alone, for operands of these specs.
 template <typename Options>
 BuiltOp build_alone(const KernelDefinition<Options>& kernel, const Architecture& architecture,
                     const std::vector<TensorSpec>& operands,

@@ -42,7 +42,7 @@ struct IntervalRun {
 /// first interval, the earlier the Tensor engine starts). Neighbours of equal size that read no
 /// padding form a run.
 std::vector<IntervalRun> cut(int64_t total, int64_t size, const Conv2dAxis& axis);
-/// The same without padding and with the remainder last.
+/// Cuts [0, total) into intervals of `size`, the remainder last.
 std::vector<IntervalRun> cut(int64_t total, int64_t size);
 
 }  // namespace neuron_sim

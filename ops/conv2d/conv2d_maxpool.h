@@ -39,7 +39,7 @@ struct Conv2dMaxpoolOptions {
   std::array<int64_t, 2> dilation{1, 1};  ///< steps between the taps of the kernel
   int64_t groups = 1;                     ///< groups of channels, each with its own filters
   Activation activation = Activation::kIdentity;
-  /// Of the output: the operands' dtype (the default), or float32, which rounds nothing.
+  /// The dtype of the output: the operands' (the default), or float32, which rounds nothing.
   std::optional<Dtype> output_dtype{};
   static constexpr std::array kFields{
       "pool_size", "pool_stride|pool_size", "stride", "padding", "dilation", "groups", "activation",
@@ -62,8 +62,8 @@ struct Conv2dMaxpoolOptions {
 /// whose smallest tiles exceed SBUF.
 extern const KernelDefinition<Conv2dMaxpoolOptions> kConv2dMaxpool;
 
-/// The same among other kernels of a program, for operands input, weight and, if there is one,
-/// bias, into an output of any strides. No tensor is empty.
+/// Emits kConv2dMaxpool among other kernels of a program, for operands input, weight and, if there
+/// is one, bias, into an output of any strides. No tensor is empty.
 void emit_conv2d_maxpool(Builder& builder, HbmTensors operands, HbmTensors results,
                          const Conv2dMaxpoolOptions& options);
 

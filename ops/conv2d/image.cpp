@@ -72,7 +72,7 @@ void clear_columns(Builder& builder, const View& tile, const Clip& columns) {
   clear(builder, tile, 4, columns.lead + columns.count, columns.trail);
 }
 
-/// The same for `count` rows, by DMA.
+/// Clears `count` rows by DMA.
 void load_zeros(Builder& builder, const View& zeros, const View& tile, int64_t start,
                 int64_t count) {
   if (count == 0) return;

@@ -31,9 +31,9 @@ namespace neuron_sim {
 /// for sizes whose smallest tiles exceed SBUF.
 extern const KernelDefinition<Conv2dGeometry> kConv2dInputGradient;
 
-/// The same among other kernels of a program, for operands gradient and weight, into a result of
-/// any strides; as a transposed convolution it adds the third operand, a bias [Cin], if there is
-/// one, before it rounds. No tensor is empty.
+/// Emits kConv2dInputGradient among other kernels of a program, for operands gradient and weight,
+/// into a result of any strides; as a transposed convolution it adds the third operand, a bias
+/// [Cin], if there is one, before it rounds. No tensor is empty.
 void emit_conv2d_input_gradient(Builder& builder, HbmTensors operands, HbmTensors results,
                                 const Conv2dGeometry& geometry);
 

@@ -25,7 +25,7 @@ struct Conv2dShape {
   /// The filters of a weight are contiguous in memory, so that it loads with its channels on
   /// partitions.
   bool weights_by_channel = false;
-  // Of an expression that follows (follower.h):
+  // What an expression that follows needs (follower.h):
   int64_t follower_tile_bytes = 0;   ///< per output, of operands
   int64_t follower_value_bytes = 0;  ///< per element of a bank, of values in between
   int64_t filter_values = 0;         ///< operands of one fp32 value per filter

@@ -32,8 +32,8 @@ namespace neuron_sim {
 /// conv2d_sizes, and for sizes whose smallest tiles exceed SBUF.
 extern const KernelDefinition<Conv2dGeometry> kConv2dWeightGradient;
 
-/// The same among other kernels of a program, for operands gradient and input, into one or two
-/// results of any strides: one without a bias. Only operands may be empty.
+/// Emits kConv2dWeightGradient among other kernels of a program, for operands gradient and input,
+/// into one or two results of any strides: one without a bias. Only operands may be empty.
 void emit_conv2d_weight_gradient(Builder& builder, HbmTensors operands, HbmTensors results,
                                  const Conv2dGeometry& geometry);
 

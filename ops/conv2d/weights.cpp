@@ -52,8 +52,8 @@ void transpose_on_tensor(Builder& builder, const View& source, const View& targe
   });
 }
 
-/// The same on the Vector engine in small squares: bit-exact where the Tensor engine's transpose is
-/// a product, which would spread one infinity over a whole row.
+/// Transposes on the Vector engine in small squares: bit-exact where the Tensor engine's transpose
+/// is a product, which would spread one infinity over a whole row.
 void transpose_on_vector(Builder& builder, const View& source, const View& target) {
   const int64_t edge = builder.limits().vector_transpose;
   const int64_t filters = source.partitions(), depth = source.size(3);

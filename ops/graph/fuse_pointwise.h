@@ -15,11 +15,11 @@ inline constexpr size_t kMaximumJoinedSteps = 48;
 inline constexpr size_t kMaximumJoinedOperands = 10;
 inline constexpr size_t kMaximumJoinedResults = 4;
 
-/// The same graph with fewer kernels. A kernel joins the one that computes an operand of it when
-/// both go over the same elements, whatever their shapes, and one of them can move to the place of
-/// the other. Values that lose nothing by it stay in fp32 in between: results in fp16 and bf16 are
-/// rounded where they are stored, not where the chain continues with them; results in integers of
-/// widths other than 32 bits end a chain.
+/// Joins pointwise kernels. A kernel joins the one that computes an operand of it when both go over
+/// the same elements, whatever their shapes, and one of them can move to the place of the other.
+/// Values that lose nothing by it stay in fp32 in between: results in fp16 and bf16 are rounded
+/// where they are stored, not where the chain continues with them; results in integers of widths
+/// other than 32 bits end a chain.
 ///
 /// `is_external`: whether a memory is read after the graph; others are stored only when a kernel
 /// outside of the chain reads them.

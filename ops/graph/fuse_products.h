@@ -13,10 +13,10 @@ namespace neuron_sim {
 inline constexpr size_t kMaximumProductSteps = 24;
 inline constexpr size_t kMaximumProductOperands = 3;
 
-/// The same graph with fewer kernels: a product (GraphKernel::product) applies a pointwise kernel
-/// of floating-point values that goes over all elements of its result while these leave PSUM, when
-/// nothing else reads that result, and their order and the room in SBUF allow it. Sums stay in fp32
-/// in between. `is_external`: whether a memory is read after the graph.
+/// Joins pointwise kernels with products: a product (GraphKernel::product) applies a pointwise
+/// kernel of floating-point values that goes over all elements of its result while these leave
+/// PSUM, when nothing else reads that result, and their order and the room in SBUF allow it. Sums
+/// stay in fp32 in between. `is_external`: whether a memory is read after the graph.
 std::vector<GraphKernel> fuse_products(std::vector<GraphKernel> kernels,
                                        const std::function<bool(size_t memory)>& is_external,
                                        const Architecture& architecture);

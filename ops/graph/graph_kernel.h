@@ -44,26 +44,27 @@ struct GraphKernel {
   std::string name;
   EmitKernel emit;
   std::vector<GraphTensor> operands, results;
-  /// Of a pointwise kernel: results[i] = expression.results()[i](operands), all of one
+  /// What a pointwise kernel computes: results[i] = expression.results()[i](operands), all of one
   /// shape. Such kernels may be joined (fuse_pointwise.h).
   std::optional<Expression> expression{};
   /// Per operand: its dimensions from the slowest to the fastest, as the kernel loads them best;
   /// empty (or no entry): as they are. Constants are stored so (constants.h).
   std::vector<std::vector<int64_t>> constant_orders{};
-  /// Of a kernel with one result that can apply expressions to it (follow_products.h).
+  /// How a kernel with one result emits expressions applied to it (follow_products.h); empty if it
+  /// cannot.
   EmitFollowed followed{};
-  /// Of a kernel with one result [N, C, H, W] that can pool it (pool_products.h).
+  /// How a kernel with one result [N, C, H, W] pools it (pool_products.h); empty if it cannot.
   EmitPooled pooled{};
-  /// Of max pooling without indices, [N, C, H, W] to [N, C, OH, OW]: its windows.
+  /// The windows of max pooling without indices, [N, C, H, W] to [N, C, OH, OW].
   std::optional<PoolingWindows> pooling{};
-  /// Of a row program (ops/rows/row_program.h): what `emit` emits. Such kernels may take in
-  /// pointwise ones (fuse_rows.h).
+  /// The row program (ops/rows/row_program.h) that `emit` emits. Such kernels may take in pointwise
+  /// ones (fuse_rows.h).
   std::optional<RowProgram> rows{};
-  /// Of a matrix product: how `emit` emits it. Such kernels may take in pointwise ones
+  /// The options of the matrix product that `emit` emits. Such kernels may take in pointwise ones
   /// (fuse_products.h).
   std::optional<MatrixProductOptions> product{};
-  /// Whether the first result, fp32, may as well be of operand 0's dtype, rounded once as it is
-  /// stored: casts of it may be left out (round_at_source.h).
+  /// Whether the kernel can also store its first result, fp32, in operand 0's dtype, rounded once:
+  /// then casts of the result may be left out (round_at_source.h).
   bool rounds_result = false;
   /// Per operand: whether its dimension 0 is the batch, as that of every result is, whose members
   /// do not mix (slice_batch.h). Empty: `expression`, `rows` or `product` say so, or nobody knows.
@@ -71,8 +72,8 @@ struct GraphKernel {
   /// Per operand, of kernels that are no product: whether it is contracted over its last dimension,
   /// which then lies on the partitions best (turn_results.h). Empty: none is.
   std::vector<bool> contracted{};
-  /// The first results, without which the kernel cannot do; it emits the others only where they
-  /// are given, and they are left out when nothing reads them. Empty: it needs all.
+  /// How many of the first results the kernel must have. It emits the others only where they are
+  /// given, and they are left out when nothing reads them. Empty: it needs all.
   std::optional<size_t> needed_results{};
   /// The part of the model that it computes ("layers.0.attention"): the source line of its
   /// instructions. A kernel that takes in others keeps its own.

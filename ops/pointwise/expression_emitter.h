@@ -41,7 +41,7 @@ class ExpressionEmitter {
   /// Tiles at most as large as those of `slots`.
   ExpressionEmitter(Builder& builder, const Expression& expression,
                     std::shared_ptr<ExpressionSlots> slots);
-  /// The same where some inputs have one fp32 value per partition (ExpressionPlan): fewer
+  /// An emitter for which some inputs have one fp32 value per partition (ExpressionPlan): fewer
   /// instructions, with the constants and slots of this emitter, also inside of loops.
   ExpressionEmitter with_partition_inputs(std::vector<bool> partition_inputs) const;
   /// Bytes per partition and element that an emitter takes for `plan`.
@@ -80,7 +80,7 @@ class ExpressionEmitter {
   const ExpressionPlan plan_;
   std::shared_ptr<ExpressionSlots> slots_;
   std::map<int, View> constants_;  ///< [partitions, 1]
-  // Of the tile being emitted:
+  // The tile being emitted:
   const std::vector<View>* inputs_ = nullptr;
   int64_t rows_ = 0, columns_ = 0;
   int next_scratch_ = 0;

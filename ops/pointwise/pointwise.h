@@ -23,10 +23,10 @@ namespace neuron_sim {
 void emit_pointwise(Builder& builder, HbmTensors operands, HbmTensors results,
                     const Expression& expression);
 
-/// The same with random numbers: the last input of the expression is, for every element, a new
-/// integer of 24 random bits (as fp32, 0 to 2^24 - 1) of the Vector engine's generators.
-/// The last operand is the seed: one int32 that sets their state first, so that equal seeds, shapes
-/// and architectures give equal numbers.
+/// Emits a pointwise kernel with random numbers: the last input of the expression is, for every
+/// element, a new integer of 24 random bits (as fp32, 0 to 2^24 - 1) of the Vector engine's
+/// generators. The last operand is the seed: one int32 that sets their state first, so that equal
+/// seeds, shapes and architectures give equal numbers.
 void emit_random_pointwise(Builder& builder, HbmTensors operands, HbmTensors results,
                            const Expression& expression);
 

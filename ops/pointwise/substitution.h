@@ -14,8 +14,8 @@ ElementValue repeated(Expression& target, const ExpressionStep& step,
 /// value of its input i.
 std::vector<ElementValue> append(Expression& target, const Expression& source,
                                  const std::vector<ElementValue>& inputs);
-/// The same values, of an expression whose input 0 is sums in PSUM: an instruction reads at most
-/// one operand there, so the sums are copied first if one would combine them with themselves.
+/// An equal expression for an input 0 that is sums in PSUM: an instruction reads at most one
+/// operand there, so the sums are copied first if one would combine them with themselves.
 Expression reading_sums_once(const Expression& expression);
 
 }  // namespace neuron_sim

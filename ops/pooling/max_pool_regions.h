@@ -16,7 +16,8 @@ struct PoolRegion {
 
   /// The region of a tile [P, G, rows, columns] whose first element is output (row, column).
   View of_outputs(const View& tile, int64_t row, int64_t column) const;
-  /// The same element of all windows, of a tile whose first element is input (row, column).
+  /// Element (tap_row, tap_column) of every window, in a tile whose first element is input (row,
+  /// column).
   View of_inputs(const View& tile, int64_t row, int64_t column, int64_t tap_row,
                  int64_t tap_column) const;
   /// Index of an element of a window relative to the window's start.

@@ -37,8 +37,8 @@ struct RowProgram {
   static constexpr std::array kFields{"stages", "results", "reduced", "prepared"};
 };
 
-/// The same program without prepared values, for `operands` operands: expressions compute them
-/// where they use them.
+/// The program without prepared values, for `operands` operands: expressions compute them where
+/// they use them.
 RowProgram with_values_in_place(const RowProgram& program, size_t operands);
 
 /// All operands have the full shape (broadcast by strides of 0). A result has it too, or size 1 in

@@ -12,8 +12,8 @@ class AddTiles {
  public:
   /// Rings of `ring` tiles [partitions, elements].
   AddTiles(Builder& builder, Dtype dtype, int64_t partitions, int64_t elements, int ring);
-  /// The same with the rings of a, b and the sum placed by hand: first bytes in each partition. The
-  /// tiles of one turn must not overlap.
+  /// Rings of a, b and the sum placed by hand: first bytes in each partition. Tiles in use at the
+  /// same time must not overlap.
   AddTiles(Builder& builder, Dtype dtype, int64_t partitions, int64_t elements, int ring,
            const std::array<int64_t, 3>& base_addresses);
 

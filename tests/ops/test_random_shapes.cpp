@@ -34,7 +34,7 @@ class RandomShapes : public ::testing::TestWithParam<const char*> {
     return HostTensor(spec,
                       random_values(spec.elements(), -1, 1, static_cast<unsigned>(generator_())));
   }
-  /// The same values, dense.
+  /// A dense tensor of the same values.
   static HostTensor dense(HostTensor& tensor) {
     return HostTensor({tensor.spec().shape, {}, tensor.spec().dtype}, tensor.values());
   }

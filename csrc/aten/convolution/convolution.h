@@ -31,7 +31,7 @@ ConvolutionGradients device_convolution_backward(const at::Tensor& gradient,
                                                  const ConvolutionParameters& parameters,
                                                  std::array<bool, 3> mask);
 
-/// The same on the CPU, for `reason`; raises with it in strict mode.
+/// The convolution on the CPU, for `reason`; raises with it in strict mode.
 at::Tensor host_convolution(const at::Tensor& input, const at::Tensor& weight,
                             const std::optional<at::Tensor>& bias,
                             const ConvolutionParameters& parameters, const std::string& reason);

@@ -22,7 +22,7 @@ struct Refusal {
 
 /// Throws Refusal unless the chip computes with tensors of that dtype (dtype_of).
 void check_computable(at::ScalarType type);
-/// The same, and throws Refusal unless the dtype is floating.
+/// Throws Refusal unless the chip computes with tensors of that dtype and it is floating.
 void check_floating(const at::Tensor& tensor);
 /// RuntimeError, in torch's words, unless an `out` argument has that dtype.
 void check_out_dtype(const at::Tensor& out, at::ScalarType dtype);

@@ -23,8 +23,9 @@ struct NamedDimension {
 void write_named(const at::Tensor& self, const std::vector<NamedDimension>& named,
                  const at::Tensor& values, bool add);
 
-/// The same for single elements: indices of all dimensions, of the shape of `values`, name elements
-/// along one of them and stand at their own places along the others.
+/// Writes single elements: indices of all dimensions, of the shape of `values`, name elements along
+/// one of them and stand at their own places along the others. Rounding and errors are those of
+/// write_named().
 void write_elements(const at::Tensor& self, const NamedDimension& named, const at::Tensor& values,
                     bool add);
 

@@ -15,7 +15,7 @@ Value binary(Arguments& a) {
   return a.expression().alu(op, a.value(0), a.value(1));
 }
 
-/// Of the predicates, only these require a bool result.
+/// A predicate that requires a bool result, as only some do: RuntimeError unless `out` is bool.
 void check_boolean_out(Arguments& a, const char* name) {
   TORCH_CHECK(a.dtype(1) == at::kBool, name, " does not support non-boolean outputs.");
 }

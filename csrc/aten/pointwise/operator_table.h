@@ -56,10 +56,10 @@ class PointwiseArguments {
   ElementValue value(size_t index);
   /// A number, bool or given optional number, converted by the row's Numbers.
   double number(size_t index) const;
-  /// The same, converted to the dtype of the computation, without an error where it does not fit.
+  /// A number converted to the dtype of the computation, without an error where it does not fit.
   double cast_number(size_t index) const;
-  /// The same as an fp32 number where the operator computes in floats, else of its dtype; an error
-  /// where it does not fit.
+  /// A number as fp32 where the operator computes in floats, else of its dtype; an error where it
+  /// does not fit.
   double fp32_number(size_t index) const;
   bool flag(size_t index) const;
   /// Whether an optional argument is given.

@@ -28,7 +28,7 @@ struct Extremum {
 template <AluOp op>
 Extremum extremum_of(const Tensor& self, int64_t dimension);
 
-/// Of int32: the high halves decide, the low ones where those are equal.
+/// The extremum of int32 values: the high halves decide, the low ones where those are equal.
 template <AluOp op>
 Extremum whole_extremum_of(const Tensor& self, int64_t dimension) {
   const OrderedHalves halves = ordered_halves(self);

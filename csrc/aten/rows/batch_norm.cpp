@@ -79,7 +79,7 @@ Tensor normalised(const Tensor& input, const Tensor& mean, const Tensor& inverse
   return output;
 }
 
-/// The same as x scale + shift, with the two vectors made first: in a graph whose statistics are
+/// Normalises by x scale + shift, with the two vectors made first: in a graph whose statistics are
 /// constants before its runs, and then the work of one instruction.
 Tensor scaled(const Tensor& input, const Tensor& mean, const Tensor& inverse,
               const OptionalTensor& weight, const OptionalTensor& bias) {

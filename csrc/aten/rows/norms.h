@@ -21,7 +21,7 @@ std::vector<RowStage> moment_stages(int operands, int64_t count, double epsilon)
 void check_norm_dtypes(const at::Tensor& input, const std::optional<at::Tensor>& weight,
                        const std::optional<at::Tensor>& bias);
 
-/// Of the dimensions of `input`, which ones belong to a row: the last `count`.
+/// Which dimensions of `input` belong to a row: the last `count`.
 std::vector<bool> row_dimensions(const at::Tensor& input, size_t count);
 /// The shape of the numbers of rows: the leading shape of `input`, then ones.
 at::DimVector statistics_shape(const at::Tensor& input, size_t row_dimensions);

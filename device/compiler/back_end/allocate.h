@@ -29,8 +29,8 @@ std::vector<Lifetime> lifetimes(const StraightLine& line);
 bool allocate_sbuf(StraightLine& line, int64_t buffers_per_tile,
                    SbufReuse reuse = SbufReuse::kSameSize, bool loads_in_time = false);
 
-/// The same for programs with tiles that take up much of SBUF, for which allocate_sbuf may find no
-/// contiguous space: large tiles are placed first, then the others, in the order of their first
+/// Allocates SBUF for programs with tiles that take up much of it, for which allocate_sbuf may find
+/// no contiguous space: large tiles are placed first, then the others, in the order of their first
 /// instances, in the remaining space that was freed first. What counts as large shrinks until all
 /// fit. Not known of the vendor's compiler.
 bool rotate_sbuf(StraightLine& line);

@@ -22,9 +22,9 @@ namespace neuron_sim {
 /// a new tile. Counted in line.spills.
 void spill_sbuf(StraightLine& line, int64_t room);
 
-/// The same for the PSUM tiles of at most `room` bytes per partition: they are copied to tiles in
-/// SBUF and back, because DMA does not reach PSUM. Instances that only read such a tile, and may
-/// read it in SBUF, do.
+/// Spills PSUM tiles of at most `room` bytes per partition: they are copied to tiles in SBUF and
+/// back, because DMA does not reach PSUM. Instances that only read such a tile, and may read it in
+/// SBUF, do.
 void spill_psum(StraightLine& line, int64_t room);
 
 }  // namespace neuron_sim

@@ -12,7 +12,7 @@ bool fit_together(const Operand& a, const Operand& b) {
          access_alike(a, b);
 }
 
-/// The same operand of all members as one; empty when they cannot be combined.
+/// One operand for those of all members; empty when they cannot be combined.
 class OperandStack {
  public:
   OperandStack(StraightLine& line, std::span<const uint32_t> members, size_t index)

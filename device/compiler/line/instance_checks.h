@@ -8,9 +8,9 @@
 
 namespace neuron_sim {
 
-/// Of one straight line. Instances are alike when their drafts differ in nothing but the numbers
-/// and labels of their tiles, which no check and no demand depends on beyond whether two operands
-/// have the same one.
+/// Checks the instances of one straight line. Instances are alike when their drafts differ in
+/// nothing but the numbers and labels of their tiles, which no check and no demand depends on
+/// beyond whether two operands have the same one.
 class InstanceChecks {
  public:
   /// Whether the instruction's own check accepts the instance, which then gets its demand.

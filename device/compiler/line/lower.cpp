@@ -161,8 +161,8 @@ std::vector<bool> own_operands(const StraightLine& line) {
   return 2 * count >= used.size() ? used : std::vector<bool>{};
 }
 
-/// The same as append() for all instances of the only core, whose pool becomes the program's: a
-/// long program has no room for two.
+/// Moves all instances of the only core, whose pool becomes the program's: a long program has no
+/// room for the two that append() needs.
 void move_instances(StraightLine& line, const Numbers& tiles, const std::vector<bool>& used,
                     Program& program) {
   for (size_t i = 0; i < used.size(); ++i) {

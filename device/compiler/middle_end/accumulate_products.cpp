@@ -14,7 +14,7 @@
 namespace neuron_sim {
 namespace {
 
-/// The same elements of the same tile in the same order.
+/// Whether two operands are the same elements of one tile in the same order.
 bool same_access(const Operand& a, const Operand& b) {
   return a.tile == b.tile && a.offset == b.offset && access_alike(a, b);
 }

@@ -24,7 +24,7 @@ bool rounds(const Operand& dst, const Operand& src) {
          (dst.dtype == Dtype::kFloat16 || dst.dtype == Dtype::kBfloat16);
 }
 
-/// The same elements of the source of a copy, of which `operand` reads some of the results.
+/// The elements of the source of a copy whose results `operand` reads.
 Operand at_source(const Operand& operand, const Operand& dst, const Operand& src) {
   const int64_t from = itemsize(dst.dtype), to = itemsize(src.dtype);
   Operand result = operand;

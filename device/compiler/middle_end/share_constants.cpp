@@ -26,7 +26,7 @@ bool makes_constant(const StraightLine& line, const TileUses& uses, uint32_t ind
          });
 }
 
-/// The same value in the same elements of tiles of one layout.
+/// Whether two instances write the same value to the same elements of tiles of one layout.
 bool makes_the_same(const StraightLine& line, uint32_t before, uint32_t index) {
   const Operand &x = result(line, before), &y = result(line, index);
   const Tile &s = line.tile_of(x), &t = line.tile_of(y);

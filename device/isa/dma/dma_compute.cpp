@@ -35,7 +35,7 @@ DescriptorKind descriptor_kind(const Draft& draft) {
   return is_indirect(draft) ? DescriptorKind::kSoftware : DescriptorKind::kStatic;
 }
 
-/// The same elements of the same tensor.
+/// Whether both are the same elements of one tensor.
 bool same_view(const View& a, const View& b) {
   bool same = a.tile() == b.tile() && a.dtype() == b.dtype() && a.shape() == b.shape() &&
               a.is_indirect() == b.is_indirect();

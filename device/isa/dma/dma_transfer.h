@@ -46,8 +46,8 @@ size_t descriptor_dimensions(const View& view, std::span<Dimension> dimensions);
 /// element, one descriptor moves the innermost dimension element by element.
 void count_descriptors(std::span<const Dimension> to, Dtype target_dtype,
                        std::span<const Dimension> from, Dtype source_dtype, Step& step);
-/// The same for two views, the words of HBM that it writes in part, and the bytes that it reads in
-/// a row for a partition.
+/// Counts descriptors between two views, the words of HBM that are written in part, and the bytes
+/// that are read in a row for a partition.
 void count_descriptors(const View& dst, const View& src, Step& step);
 
 /// A transfer within HBM has no partitions to spread over the DMA engines: long runs are cut so

@@ -38,7 +38,7 @@ void check(const Draft& draft, const Architecture& architecture) {
   }
 }
 
-/// The same storage as plain numbers of its width, so that every bit is kept.
+/// The storage as plain numbers of its width, so that every bit is kept.
 Access as_bits(const Access& access) {
   Access bits = access;
   const int size = itemsize(access.dtype);

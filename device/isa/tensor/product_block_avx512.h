@@ -124,7 +124,7 @@ constexpr auto kBlocks =
     blocks_of<Operation, kVectors, kPacks>(std::make_integer_sequence<int, 12>());
 template <typename Operation>
 constexpr auto kFlatBlocks = blocks_of<Operation, 4, false>(std::make_integer_sequence<int, 6>());
-/// Of values of fp32.
+/// The block shape of fp32 values.
 constexpr BlockShape kBlockShape{2 * kLanes, kBlocks<MultiplyAdd, 2, false>,
                                  kBlocks<MultiplyAdd, 2, true>};
 constexpr BlockShape kNarrowShape{kLanes, kBlocks<MultiplyAdd, 1, false>,

@@ -82,7 +82,7 @@ std::span<const ProductKernel* const> product_kernels();
 /// NEURON_SIM_PRODUCT_KERNEL names (KernelError if there is no such variant or the host lacks its
 /// instructions). Read once.
 const ProductKernel& product_kernel();
-/// The same for a given setting; empty means the fastest.
+/// The variant of that name, as NEURON_SIM_PRODUCT_KERNEL gives it; empty means the fastest.
 const ProductKernel& product_kernel_named(std::string_view wanted);
 
 }  // namespace neuron_sim

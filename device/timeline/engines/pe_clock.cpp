@@ -15,7 +15,7 @@ Picoseconds least_busy(Picoseconds window, double gate) {
   return busy;
 }
 
-/// The same boundaries with a phase in [0, window).
+/// The phase moved into [0, window): the boundaries of the windows stay.
 Picoseconds phase_in(Picoseconds phase, Picoseconds window) {
   const int64_t rest = phase.count % window.count;
   return {rest < 0 ? rest + window.count : rest};

@@ -16,10 +16,11 @@ struct MemoryAccess {
   bool psum = false;
 };
 
-/// On generation 2 Vector and GpSimd cannot access SBUF at the same time, nor Vector and Scalar
-/// PSUM; later Vector takes GpSimd's port only in its fast modes (documented: features.shared_*,
-/// fast_mode_ports). Who comes second waits while the other one works; what began already goes on
-/// in the time that is left. That the hardware shares a port without loss is assumed.
+/// The ports of SBUF and PSUM that two engines share. On generation 2 Vector and GpSimd cannot
+/// access SBUF at the same time, nor Vector and Scalar PSUM; on later ones Vector takes GpSimd's
+/// port only in its fast modes (documented: features.shared_*, fast_mode_ports). The second engine
+/// waits until the first is done; an instruction that has begun continues in the gaps of the other
+/// engine's. That the hardware switches a port without loss is assumed.
 class SharedPorts {
  public:
   explicit SharedPorts(const Architecture& architecture) : features_(architecture.features) {}

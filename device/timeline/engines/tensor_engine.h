@@ -46,7 +46,7 @@ class TensorEngine {
  public:
   TensorEngine(const Architecture& architecture, bool starts_warm, Picoseconds clock_phase = {});
 
-  /// Of the two steps of a matmul.
+  /// The work of a matmul's two steps, load and multiply.
   MatmulWork work(const Step& load, const Step& multiply) const;
   /// Loads weights; `ready`: all that the matmul waits for is there, `event`: a wait instruction
   /// stood before it. `end`: the multiply may stream. Nothing happens when these weights are
@@ -121,7 +121,7 @@ class TensorEngine {
   Picoseconds next_load_{};     // a load may start
   Picoseconds front_{};         // a wait may start
   Picoseconds last_start_{};    // of a multiply: when it began to stream
-  // Of the last load, for its multiply:
+  // What the last load leaves to its multiply:
   Picoseconds multiply_issue_{};
   bool loaded_ = false;
   Picoseconds streamed_{};

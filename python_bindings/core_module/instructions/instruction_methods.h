@@ -18,7 +18,7 @@ nanobind::dict instruction_parameters();
 /// of them. False, with nothing emitted, when one has not exactly the type that the parameter has:
 /// the method takes it, or says why not.
 using PlainEmission = bool (*)(Builder& builder, PyObject* const* arguments, size_t count);
-/// Of an instruction by its name; null when it has no declared fields.
+/// The plain emission of an instruction by its name; null when it has no declared fields.
 PlainEmission plain_emission(std::string_view instruction);
 /// register_alloc and rank_id, which give a register.
 void bind_register_instructions(nanobind::class_<Builder>& builder);

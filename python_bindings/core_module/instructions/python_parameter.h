@@ -130,7 +130,7 @@ struct PythonParameter<OutOfBoundsDeclaration<T>> {
   }
 };
 
-/// Of attributes and other parameters.
+/// How Python passes attributes and other parameters.
 template <typename Declaration, typename T, typename V>
 struct PythonValue {
   static constexpr bool kIsNamed = Named<V>;

@@ -72,7 +72,7 @@ std::shared_ptr<const Program> compile_program(const std::shared_ptr<const Progr
   return compiled(program, settings).program;
 }
 
-/// The same, and the names of the passes left out.
+/// Compiles, and returns the names of the passes left out too.
 nb::tuple compile_with_report(const std::shared_ptr<const Program>& program,
                               const nb::dict& settings) {
   Compiled result = compiled(program, settings);

@@ -143,7 +143,7 @@ std::vector<int64_t> run(const Program& program, const std::vector<HostArray>& a
   return execute(program, make_plan(program), memories.all(), addresses, thread_pool()).values;
 }
 
-/// The same on several ranks, one program and its arrays each.
+/// Runs programs on several ranks, one program and its arrays each.
 std::vector<std::vector<int64_t>> run_on_ranks(
     const std::vector<std::shared_ptr<const Program>>& programs,
     const std::vector<std::vector<HostArray>>& arguments) {

@@ -26,7 +26,7 @@ nanobind::dict program_timing(const Program& program,
                               const std::optional<std::string>& architecture = {},
                               double clock_phase_ns = 0, bool starts_warm = false,
                               const std::vector<int64_t>& log = {});
-/// The same for the program's own architecture, with the cost of overlapping tiles.
+/// program_timing() for the program's own architecture, with the cost of overlapping tiles.
 nanobind::dict program_timing_with_overlaps(const Program& program);
 /// Counters by name: `hbm_read_bytes`, `static_dma_packets`, `matmul_instructions`, ...
 nanobind::dict counters_by_name(const ProgramCounters& counters);

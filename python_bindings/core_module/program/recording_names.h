@@ -14,7 +14,7 @@ namespace neuron_sim {
 /// name), and what they ask of their unit: unit, partitions, elements per partition, transpose,
 /// contiguous_bytes of a DMA.
 nanobind::list instruction_list(const Program& program, std::vector<uint32_t>& kinds);
-/// Of each entry of instruction_list(): what one instance counts (counters_by_name), `queue_type`
+/// For each entry of instruction_list(): what one instance counts (counters_by_name), `queue_type`
 /// of a transfer as the vendor's profiler names it, else "", and the dtype of its first input.
 nanobind::list instruction_counts(const Program& program);
 /// Tiles and tensors: label, memory, dtype, core, start_partition, partitions, address, bytes,

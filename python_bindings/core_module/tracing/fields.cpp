@@ -70,7 +70,7 @@ PyObject* on_storage_of(PyObject* tensor, PyObject* const* fields) {
   return &made->ob_base;
 }
 
-/// The same, of a tensor whose class may override it.
+/// The tensor on the storage of one whose class may override it.
 PyObject* on_storage_of_any(PyObject* tensor, PyObject* const* fields) {
   if (is_tensor(tensor)) return on_storage_of(tensor, fields);
   return PyObject_CallMethod(tensor, "same_storage", "OOOOO", fields[0], fields[1], fields[2],

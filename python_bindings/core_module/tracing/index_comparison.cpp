@@ -142,7 +142,7 @@ PyObject* margin(const ExpressionObject* self, int64_t number, int operation) {
   return is_less ? scaled(self, -1, number - least) : scaled(self, 1, -number - least);
 }
 
-/// The same for any two, of which one is an expression; null with an error.
+/// The margin of any two, of which one is an expression; null with an error.
 PyObject* margin(PyObject* self, PyObject* other, int operation) {
   const bool is_less = operation == Py_LT || operation == Py_LE;
   PyObject* difference = is_less ? difference_of(other, self) : difference_of(self, other);

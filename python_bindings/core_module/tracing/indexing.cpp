@@ -157,7 +157,7 @@ bool apply_ranges(Indexing& indexing, PyObject* const* items, int count) {
 
 enum class Kind { kRanges, kIndexTensors, kMixed, kOther };
 
-/// Of what kind the items are; kOther when one of them may be a register, a tile or a mask.
+/// What kind the items are; kOther when one of them may be a register, a tile or a mask.
 Kind kind_of(PyObject* const* items, int count, bool numbers_only) {
   bool has_range = false, has_array = false;
   for (int d = 0; d < count; ++d) {

@@ -24,7 +24,7 @@ inline Number number_of(PyObject* value, int64_t& number) {
   overflows();
   return Number::kError;
 }
-/// The same; false with a TypeError for non-integers.
+/// Reads an integer; false with a TypeError for others.
 inline bool read_integer(PyObject* value, int64_t& number) {
   const Number found = number_of(value, number);
   if (found == Number::kNone) Py_XDECREF(PyNumber_Index(value));  // which sets the error

@@ -82,7 +82,7 @@ inline ExpressionObject* as_expression(PyObject* object) {
 inline bool is_expression(PyObject* object) { return Py_TYPE(object) == connections.expression; }
 /// sum += a * factor; false with an error on 64-bit overflow.
 bool add_product(int64_t& sum, int64_t a, int64_t factor);
-/// The same, saturating at the largest or smallest 64-bit number: for bounds.
+/// sum += a * factor, saturating at the largest or smallest 64-bit number: for bounds.
 void add_saturated(int64_t& sum, int64_t a, int64_t factor);
 /// The Position of an int or of an expression, whose dimensions are ignored; false with an error.
 bool read_position(PyObject* value, Position& position);
@@ -92,7 +92,7 @@ bool add_scaled(Position& position, const Position& other, int64_t factor);
 PyObject* position_object(const Position& position);
 /// Smallest and largest value over all trips of the loops.
 void bounds_of(const Position& position, int64_t& low, int64_t& high);
-/// The same over all positions of an expression's dimensions too.
+/// Smallest and largest value over all trips, and over all positions of an expression's dimensions.
 void bounds_of(const ExpressionObject* expression, int64_t& low, int64_t& high);
 
 // types.cpp
@@ -111,7 +111,8 @@ bool read_pattern(TensorObject* tensor, Pattern& pattern);
 /// Another pattern on the storage of a tensor, whose indices are not checked yet. New reference.
 /// `old`: the tensor's own pattern, if it is known.
 PyObject* same_storage(PyObject* tensor, const Pattern& pattern, const Pattern* old = nullptr);
-/// The same; what was indexed before is checked now.
+/// Another pattern on the storage of a tensor; what was indexed before is checked now. New
+/// reference.
 PyObject* derived(PyObject* tensor, const Pattern& pattern);
 /// Both for Python, of the fields shape, steps, axis, partition and start.
 PyObject* tensor_same_storage(PyObject* self, PyObject* const* fields, Py_ssize_t count);
@@ -149,7 +150,7 @@ struct Indexing {
   bool begin(PyObject* of);
   /// Notes what the next dimension of the tensor is indexed with.
   void note(const Position& start, const nanobind::dict& steps);
-  /// The same for one dimension of the result, or none when that is negative.
+  /// Notes one dimension of the result, or none when that is negative.
   void note(const Position& start, int along, int64_t step);
 
   /// Notes that start + sum of step * position has to be below the size of a dimension.
@@ -165,7 +166,7 @@ PyObject* gathered(PyObject* self, PyObject* items);
 // patterns.cpp
 /// Tensor.pattern([[step, size], ...], offset): ap() of a tensor of the dtype of the steps.
 PyObject* pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
-/// The same; the pattern that was made before of the same numbers, which nobody changes.
+/// pattern_of(), or the pattern that was made before of the same numbers, which nobody changes.
 PyObject* shared_pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
 /// Elements of a partition of the storage in the dtype of a tensor.
 PyObject* row_of(PyObject* self, void*);
@@ -194,7 +195,7 @@ inline StorageObject* storage_of(PyObject* tensor) {
 }
 /// Emits the pending result into a new tile; false with an error.
 bool settle(TraceObject* trace);
-/// The same for the result that `tensor` waits for, if it has no storage yet.
+/// Emits the result that `tensor` waits for, if it has no storage yet; false with an error.
 bool settle_tensor(PyObject* tensor);
 /// Takes the pending result out of the trace. New reference.
 PendingObject* take_pending(TraceObject* trace);

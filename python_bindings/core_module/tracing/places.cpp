@@ -22,7 +22,7 @@ int ask_is_internal(PyCodeObject* code) {
   return result;
 }
 
-/// The same; remembers the answer for a few names of files, which it owns.
+/// Whether code is the package's own; remembers the answer for a few names of files, which it owns.
 int is_internal(PyCodeObject* code) {
   struct Answer {
     PyObject* file;

@@ -140,7 +140,7 @@ void connect(const nanobind::dict& classes) {
   }
 }
 
-/// The same for calls.cpp.
+/// Connects the objects that traced calls of instructions use.
 void connect_calls(const nanobind::dict& objects) {
   const auto object = [&](const char* name) {
     return nanobind::object(objects[name]).release().ptr();

@@ -27,7 +27,7 @@ struct Turned {
   }
 };
 
-/// The same with gradients that see their arguments.
+/// An operator whose gradients see their arguments.
 struct Recorded : Turned {
   static constexpr const char* kSchema =
       "test_recorded(Tensor a, *, float scale=1.0, int[]? sizes=None, bool flag=False) -> Tensor";

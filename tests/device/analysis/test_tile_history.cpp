@@ -192,7 +192,7 @@ TEST(TileHistory, NoAccessForgetsTheLatestOneItConflictsWith) {
   EXPECT_GT(widened, 0);
 }
 
-/// The same rules on one plain list each, without anything that makes them fast.
+/// The rules of a history on one plain list each, without anything that makes them fast.
 struct PlainHistory {
   using Entry = HistoryEntry<Latest>;
   std::vector<Entry> reads, writes;

@@ -157,7 +157,7 @@ struct ProductRepeat : testing::Test {
     const Substitutes views{{&before, &dst}, {&weights, &weights}, {&moving, &moving}};
     return builder.repeat(number, views, has_mode);
   }
-  /// Of the last product.
+  /// The accumulation of the last product.
   Accumulate mode() {
     const Program& program = *builder.program();
     return program.attributes_of(program.instructions.back())[0].as<Accumulate>();

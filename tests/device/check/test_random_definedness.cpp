@@ -137,8 +137,8 @@ class ByteInterpreter {
   std::vector<std::string> found_;
 };
 
-/// The same form of what findings() says about undefined bytes and overlaps. Of overlaps the oracle
-/// does not tell which byte is the first.
+/// What findings() says about undefined bytes and overlaps, in the oracle's form. The oracle does
+/// not tell which byte of an overlap is the first.
 std::vector<std::string> told(const std::vector<Finding>& findings) {
   std::vector<std::string> result;
   for (const Finding& finding : findings) {

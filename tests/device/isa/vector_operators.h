@@ -47,7 +47,7 @@ inline double oracle_apply(AluOp op, double a, double b) {
   }
 }
 
-/// The same with the operands exchanged when `reverse`.
+/// oracle_apply() with the operands exchanged when `reverse`.
 inline double oracle_apply(AluOp op, double a, double b, bool reverse) {
   return reverse ? oracle_apply(op, b, a) : oracle_apply(op, a, b);
 }

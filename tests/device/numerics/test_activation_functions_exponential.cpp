@@ -38,8 +38,8 @@ std::vector<float> many_values() {
   return values;
 }
 
-/// The same bytes, or NaN both: IEEE 754 leaves the sign and payload of a computed NaN open, and
-/// compilers that order the operands of a product differently give different ones.
+/// Whether the bytes are equal or both are NaN: IEEE 754 leaves the sign and payload of a computed
+/// NaN open, and compilers that order the operands of a product differently give different ones.
 bool same_result(float actual, float expected) {
   return std::memcmp(&actual, &expected, sizeof(float)) == 0 ||
          (std::isnan(actual) && std::isnan(expected));

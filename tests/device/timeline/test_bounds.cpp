@@ -183,8 +183,8 @@ TEST(Bounds, ALongerLastInstructionOfEachKindIsSlower) {
   }
 }
 
-/// The same programs with DMA on one queue only: queues that overtake each other may do so
-/// differently when an instruction is later, as on the chip.
+/// The programs with DMA on one queue only: queues that overtake each other may do so differently
+/// when an instruction is later, as on the chip.
 std::vector<Choice> on_one_queue(std::vector<Choice> choices) {
   for (Choice& choice : choices) {
     if (choice.kind < 2) choice.third = 0;

@@ -18,7 +18,7 @@ class Network {
     }
     for (size_t i = 1; i < widths.size(); ++i) add({{widths[i]}, {}, dtype}, 1);
   }
-  /// Of x, all weights, all biases.
+  /// The specs of x, all weights and all biases.
   std::vector<TensorSpec> specs() const {
     std::vector<TensorSpec> specs;
     for (const HostTensor& tensor : tensors_) specs.push_back(tensor.spec());

@@ -32,7 +32,7 @@ inline GraphKernel pointwise(const WriteExpression& write, std::vector<GraphTens
   return kernel_of(written(write, domain), std::move(operands), {std::move(result)});
 }
 
-/// The same kernels; nobody knows what those at `places` compute.
+/// The kernels, with what those at `places` compute unknown.
 inline std::vector<GraphKernel> hidden(std::vector<GraphKernel> kernels,
                                        const std::set<size_t>& places) {
   for (const size_t place : places) kernels.at(place).expression.reset();

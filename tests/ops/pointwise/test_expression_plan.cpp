@@ -44,7 +44,7 @@ TEST(ExpressionPlan, ThreeOperatorsAreTwoInstructions) {
       2);
 }
 
-/// The same where all operands but the first have one value per partition.
+/// The number of instructions where all operands but the first have one value per partition.
 int64_t instructions_per_partition(const Write& write, Dtype dtype = Dtype::kFloat32) {
   const Expression expression = written(write);
   std::vector<TensorSpec> operands{{{128, 64}, {}}};

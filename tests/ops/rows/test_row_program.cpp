@@ -279,7 +279,7 @@ TEST(RowPrograms, SquaresAreSummedByScalarAndRowsScaledByOneInstruction) {
 }
 
 TEST(RowPrograms, NumbersOfRowsTakeNoRoomOfRows) {
-  // Of bf16 operands and results of 4,096 columns; a fourth tensor of that shape would not fit.
+  // bf16 operands and results of 4,096 columns; a fourth tensor of that shape would not fit.
   const Dtype dtype = Dtype::kBfloat16;
   const TensorSpec rows{{128, 4096}, {}, dtype}, numbers{{128, 1}, {}};
   Builder builder("rows", load_architecture("trn1"));

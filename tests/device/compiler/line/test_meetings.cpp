@@ -31,7 +31,7 @@ class Bench {
                    [&] { builder.emit(CoreBarrier{.data = data, .engine = EngineKind::kSync}); });
     }
   }
-  /// Of core 0.
+  /// The straight line of core 0.
   StraightLine line() { return *unroll(*builder.finish()).line; }
 
   Builder builder;

@@ -197,7 +197,7 @@ TEST_P(EveryProductKernel, LeavesTheTargetUnreadUnlessItAccumulates) {
   }
 }
 
-/// The same numbers cut to the significands of bf16.
+/// The numbers cut to the significands of bf16.
 template <typename Value>
 auto cut_to_bf16(Value& value) {
   return [&value] {
