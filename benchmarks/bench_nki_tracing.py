@@ -72,7 +72,7 @@ def seconds(function: Callable[[], object], repetitions: int = REPETITIONS) -> f
 
 
 def microseconds(function: Callable[[], object]) -> float:
-    """The same per instruction of the builder's kernels."""
+    """Microseconds per instruction of the builder's kernels."""
     return seconds(function) / INSTRUCTIONS * 1e6
 
 

@@ -37,7 +37,7 @@ def whole_tiles(a: Any) -> Any:
 
 @nki.jit
 def slices(a: Any) -> Any:
-    """The same on columns of the tiles."""
+    """The kernel's instructions on columns of the tiles."""
     out, x, y = start(a)
     for i in range(INSTRUCTIONS // 4):
         first = i % (COLUMNS // WIDTH) * WIDTH
@@ -52,7 +52,7 @@ def slices(a: Any) -> Any:
 
 @nki.jit
 def patterns(a: Any) -> Any:
-    """The same through `.ap`."""
+    """The kernel's instructions through `.ap`."""
     out, x, y = start(a)
     for i in range(INSTRUCTIONS // 4):
         first = i % (COLUMNS // WIDTH) * WIDTH

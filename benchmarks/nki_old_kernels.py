@@ -118,7 +118,7 @@ def loads_and_stores(a: Any) -> Any:
 
 @nki.jit
 def masked_loads_and_stores(a: Any) -> Any:
-    """The same with masks, which one iteration in eight needs: it ends out of range."""
+    """Loads and stores with masks, which one iteration in eight needs: it ends out of range."""
     out = output(a)
     i_p, i_f = nl.arange(128)[:, None], nl.arange(WIDTH)[None, :]
     for i in nl.static_range(INSTRUCTIONS // 2):

@@ -36,7 +36,7 @@ def reference_gradients(model: nn.Module, data: Digits) -> list[Tensor]:
 
 
 def largest_difference(model: nn.Module, expected: list[Tensor]) -> float:
-    """Of the model's gradients to `expected`, relative to the largest number of each tensor."""
+    """The largest difference of the gradients to `expected`, relative to each tensor's largest."""
     found = [weight.grad for weight in model.parameters()]
     return max(
         float((gradient.cpu() - reference).abs().max() / reference.abs().max())

@@ -14,7 +14,7 @@ MISSES = Path(__file__).resolve().parent / "templates" / "fidelity_misses.md"
 """Beginnings of the ids of cases, and the mechanism that is missing."""
 
 ERROR_TITLES = "cases;MAPE %;median %;worst %;bias %;rank correlation"
-"""Of the numbers of a group of cases."""
+"""Titles of the numbers of a group of cases."""
 
 LARGE_ERROR = 20
 """Percent from which a case needs a reason."""

@@ -26,8 +26,8 @@ HEADER = """\
 """
 # What a torch with CUDA brings.
 OF_TORCH = ("torch==", "nvidia-", "cuda-", "triton==")
-# Of torch 2.13.0 for x86-64 Linux: the wheels of PyPI for Python 3.11 and later, and the build
-# without CUDA, which a package index may offer instead.
+# Hashes of torch 2.13.0 for x86-64 Linux: the wheels of PyPI for Python 3.11 and later, and the
+# build without CUDA, which a package index may offer instead.
 TORCH_HASHES = (
     "60fcdcb2f3876e21146cb4524ef06397d727ca9ad5f020818547e25075fe3cb7",
     "796633c4cdf0fe2cdced72d8f88f22e73dbcfce83132763162f6d4bff13b820b",

@@ -35,7 +35,7 @@ SHARE = 0.85
 # A test that runs so many times as long as with the original, and a while, does not end.
 TIMES, SECONDS = 4.0, 20.0
 LIBRARY = "libneuron_sim_core.so"
-# Of the installed package: what kernels compute, and how long they take.
+# Tests of the installed package: what kernels compute, and how long they take.
 PYTHON_TESTS = (
     "tests/python/core_module/test_*.py", "tests/python/custom_ops/test_*.py",
     "tests/python/ops/test_*.py", "tests/python/nki/isa/test_*.py",
@@ -168,7 +168,7 @@ class Build:
         return self._fate_of((*command, "--gtest_brief=1", "--gtest_fail_fast"), library)
 
     def fails_in_python(self, library: Path) -> str:
-        """The same for the Python tests, with the library in place of the package's."""
+        """The fate in the Python tests, with the library in place of the package's."""
         files = [str(file) for each in PYTHON_TESTS for file in sorted(ROOT.glob(each))]
         command = (sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *files)
         return self._fate_of(command, library)

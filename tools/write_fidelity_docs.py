@@ -106,7 +106,7 @@ def errors_text(stored: dict[str, Any]) -> str:
 
 
 def replay_figures() -> list[dict[str, Any]]:
-    """Of every trace and of all together."""
+    """The figures of every trace and of all together."""
     window = core.architecture_facts("trn2")["tensor.gate_window"]["value"]
     compared = [
         compare(build_replay(read_trace(TRACES, name)), window=window) for name in trace_names()

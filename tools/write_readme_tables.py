@@ -102,7 +102,7 @@ def shortfall(row: Row) -> float:
 
 
 def speed(page: str) -> str:
-    """Of each row with goals the figure that is furthest from its goal."""
+    """The figure that is furthest from its goal, of each row with goals."""
     rows = [row for row in table(page, "goal") if row["goal"] != "-"]
     worst: dict[str, Row] = {}
     for row in rows:

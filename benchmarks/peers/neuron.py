@@ -32,7 +32,7 @@ def operator(problem: dict[str, Any]) -> Callable[[], torch.Tensor]:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Of the processor, until the device is done."""
+    """Seconds of the processor until the device is done."""
     start = time.process_time()
     work()
     torch.neuron_sim.synchronize()

@@ -18,7 +18,7 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
 ROWS, COLUMNS, INNER = 128, 512, 128
-"""Of a tile: those of an nc_matmul."""
+"""Sizes of a tile: those of an nc_matmul."""
 MODES = {"interpret": lambda: True, "tpu_interpret": pltpu.InterpretParams}
 """By name: the arguments `interpret` of pallas_call."""
 

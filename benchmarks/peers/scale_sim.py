@@ -60,7 +60,7 @@ def table(problem: dict) -> str:
 
 
 def cycles(folder: Path, problem: dict) -> int:
-    """Of one simulation, without traces on disk."""
+    """The cycles of one simulation, without traces on disk."""
     from scalesim.scale_sim import scalesim
 
     simulation = scalesim(

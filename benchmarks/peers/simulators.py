@@ -20,7 +20,7 @@ class Simulator:
     """What its program takes beside the problem."""
     kinds: tuple[str, ...] = ("matmul", "convolution")
     runs: int = 6
-    """Of each problem in one process."""
+    """Runs of each problem in one process."""
 
 
 SIMULATORS = (

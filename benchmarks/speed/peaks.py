@@ -43,7 +43,7 @@ def resnet_on_torch(sizes: Sizes) -> dict[str, float]:
 
 
 def resnet_on_device(sizes: Sizes) -> dict[str, float]:
-    """The same network, moved to the device."""
+    """The process with the network on the device."""
     import torch
 
     from speed.networks import resnet

@@ -74,8 +74,8 @@ def convolution_launch(sizes: Sizes) -> Any:
 
 
 def long_launch(sizes: Sizes) -> Any:
-    """The same of an addition with so many events: of each element two loads, an addition and a
-    store, with their triggers and waits."""
+    """The launch of an addition with that many events: two loads, an addition and a store per
+    element, with their triggers and waits."""
     with torch.neuron_sim.timing_only(), torch.neuron_sim.record_launches() as launches:
         x = torch.empty(sizes.events // EVENTS_OF_AN_ELEMENT, device="neuron_sim")
         torch.ops.neuron_sim.vector_add(x, x, variant="tiled", row_chunk=1)

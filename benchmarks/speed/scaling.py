@@ -21,7 +21,7 @@ FIGURES = {
     "processor": "times as fast",
     "torch, wall": "times as fast",
 }
-"""Of each case, with their units."""
+"""The figures of each case, with their units."""
 
 
 def thread_seconds() -> dict[int, float]:

@@ -11,11 +11,11 @@ class Sizes:
     """Those of the page; TINY has every function run in a moment."""
 
     repetitions: int = 5
-    """Of each side, interleaved, after one that is not counted."""
+    """Repetitions of each side, interleaved, after one that is not counted."""
     long_repetitions: int = 3
-    """The same where one repetition takes seconds."""
+    """Repetitions where one takes seconds."""
     walks: int = 50
-    """Of the timeline; one takes 0.4 ms, which an interruption lengthens by a fifth."""
+    """Walks of the timeline; one takes 0.4 ms, which an interruption lengthens by a fifth."""
     channels: int = 256
     image: int = 224
     matmul: int = 4096
@@ -23,15 +23,15 @@ class Sizes:
     resnet_image: int = 224
     tokens: int = 128
     bert: Mapping[str, int] = field(default_factory=dict)
-    """Of transformers.BertConfig, whose defaults are BERT-base."""
+    """Arguments of transformers.BertConfig, whose defaults are BERT-base."""
     calls: int = 500
-    """Of a small operator per repetition."""
+    """Calls of a small operator per repetition."""
     scalars: int = 100
     instructions: int = 10_000
-    """Of each traced kernel."""
+    """Instructions of each traced kernel."""
     long_trace: int = 100_000
     events: int = 1_000_000
-    """Of the long page."""
+    """Events of the long page."""
     browser: bool = True
 
 

@@ -12,8 +12,8 @@ Work = Callable[[], object]
 
 
 def seconds(work: Work, calls: int = 1, clock: Callable[[], float] = time.process_time) -> float:
-    """Of one call. The default clock is the processor time of all threads of this process, to which
-    other programs on the machine add little."""
+    """Seconds of one call. The default clock is the processor time of all threads of this process,
+    to which other programs on the machine add little."""
     start = clock()
     for _ in range(calls):
         work()
@@ -48,6 +48,6 @@ def threads(count: int) -> Iterator[None]:
 
 
 def set_threads(torchs: int, devices: int) -> None:
-    """Of torch's CPU operators, and of the device."""
+    """Sets the threads of torch's CPU operators and of the device."""
     torch.set_num_threads(torchs)
     torch.neuron_sim.set_host_threads(devices)

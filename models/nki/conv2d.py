@@ -16,7 +16,7 @@ import neuronxcc.nki.isa as nisa
 import neuronxcc.nki.language as nl
 
 STRIP_BYTES = 24 * 1024
-"""Of an image strip per partition: two strips, their results and the filters must fit."""
+"""Bytes of an image strip per partition: two strips, results and filters must fit."""
 
 
 @nki.jit
@@ -56,7 +56,7 @@ def fused_conv2d_maxpool(X, W, bias, pool_size=1):
 
 @nki.jit
 def conv2d_nki(X, W, bias):
-    """The same without pooling, as the open-ended portion of Berkeley's CS152 lab 6 calls it."""
+    """The convolution without pooling, as Berkeley's CS152 lab 6 (open-ended portion) calls it."""
     return fused_conv2d_maxpool(X, W, bias, pool_size=1)
 
 

@@ -52,7 +52,7 @@ class Compilation:
     eager: Cost
     stages: dict[str, Cost]
     error: float
-    """Of the last stage, relative to the results without torch.compile."""
+    """The error of the last stage, relative to the results without torch.compile."""
 
     @property
     def compiled(self) -> Cost:

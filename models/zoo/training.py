@@ -41,7 +41,7 @@ class Training:
 
     @property
     def largest_difference(self) -> float:
-        """Of the losses of the compared steps, relative to the CPU's."""
+        """The largest difference of the losses of the compared steps, relative to the CPU's."""
         pairs = zip(self.on_device, self.on_cpu, strict=True)
         return max(abs(ours - cpu) / cpu for ours, cpu in list(pairs)[:COMPARED_STEPS])
 
@@ -52,7 +52,7 @@ class Training:
 
     @property
     def final_difference(self) -> float:
-        """Of the final losses, relative to the CPU's."""
+        """The difference of the final losses, relative to the CPU's."""
         ours, cpu = self.final_losses
         return abs(ours - cpu) / cpu
 

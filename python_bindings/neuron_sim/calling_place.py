@@ -19,12 +19,12 @@ _LIBRARIES = tuple(
     for module in (torch, sys.modules["neuron_sim"])
 )
 _CALL = nn.Module._call_impl.__code__
-"""Of the frame in which every call of a module runs; its `self` is the module."""
+"""The code of the frame in which every call of a module runs; its `self` is the module."""
 _COMPILED = "_orig_mod"
 """The module inside one that torch.compile returned, which is the same to the user."""
 
 _model: nn.Module | None = None
-"""Of paths_within()."""
+"""The model of paths_within()."""
 _names: weakref.WeakKeyDictionary[nn.Module, dict[int, str]] = weakref.WeakKeyDictionary()
 """Names of the modules below a module by id."""
 

@@ -1,9 +1,9 @@
 """The parser of `neuron-sim`: one subcommand per module.
 
 A module with a subcommand has SUMMARY (one sentence), `add_arguments(parser)` and
-`run(arguments) -> int`, one of EXIT_CODES; where that may be FAILURE, FAILS says when, or maps its
-commands to when. The help is its docstring, with an example. It imports torch in `run` only, so
-that `--help` is fast.
+`run(arguments) -> int`, one of EXIT_CODES. If `run` may return FAILURE, FAILS is a sentence that
+says when, or a dict of such sentences by subcommand. The help is the module's docstring, with an
+example. It imports torch in `run` only, so that `--help` is fast.
 """
 
 from __future__ import annotations

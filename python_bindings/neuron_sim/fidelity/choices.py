@@ -42,7 +42,7 @@ class Effect:
     determined_by: tuple[str, ...]
     """Measurements whose simulated number changes by more than CHANGE without it."""
     mape_percent: float
-    """Of all cases, without it."""
+    """The error of all cases without it."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,8 @@ def compile_launch(launch: Launch) -> tuple[_core.Program, _core.Program]:
 
 
 def compile_with_report(launch: Launch) -> tuple[tuple[_core.Program, _core.Program], list[str]]:
-    """The same, and the passes left out because the chip cannot hold what they keep."""
+    """The program as built and as compiled, and the passes left out because the chip cannot hold
+    what they keep."""
     source = launch.build()
     compiled, skipped_passes = _core.compile_with_report(source, pass_settings(launch.stack))
     return (source, compiled), skipped_passes

@@ -50,7 +50,7 @@ def accumulate(
 def product(
     b: Builder, sum_: View, depth: int, operands: Callable[[Index], tuple[View, View]]
 ) -> None:
-    """The same into a tile that nothing has written: the first product overwrites it."""
+    """A product into a tile that nothing has written: the first multiply overwrites it."""
     stationary, moving = operands(0)
     b.nc_matmul(sum_, stationary, moving, accumulate=False)
 

@@ -120,7 +120,7 @@ class RetimedCases:
         }
 
     def _felt(self, kernel: str, changed: Changed) -> Changed:
-        """Of several changes those that alone change the kernel's number by more than UNCHANGED."""
+        """The changes that alone change the kernel's number by more than UNCHANGED."""
         if len(changed) < 2:
             return changed
         base = self._number(kernel, {})
@@ -136,7 +136,7 @@ class RetimedCases:
         return Variant(kernel, off, frozenset(each for each in values if each[0] not in LAUNCH))
 
     def _number(self, kernel: str, changed: Changed) -> float:
-        """Of a simulated variant."""
+        """The number of a simulated variant."""
         case = self._cases[kernel]
         more = dict.fromkeys(LAUNCH, 0.0)  # nanoseconds
         for key in LAUNCH:

@@ -25,7 +25,7 @@ class LayerReport:
     architecture: str
     device: str
     dtype: str
-    """Of products, to whose peak MFU relates."""
+    """The dtype of products, to whose peak MFU relates."""
     peak: float
     """Floating-point operations per second of the Tensor engine in that dtype."""
     compiled: bool
@@ -43,7 +43,7 @@ class LayerReport:
 
     @property
     def time_us(self) -> float:
-        """Of the whole call: the latencies of its launches."""
+        """The time of the whole call: the latencies of its launches."""
         return self.root.use.time_ps / 1e6
 
     def utilisation(self, layer: Layer) -> float | None:
@@ -53,7 +53,7 @@ class LayerReport:
         return 2 * layer.use.multiply_accumulates / seconds / self.peak if seconds else None
 
     def share(self, layer: Layer) -> float:
-        """Of the time of the call, 0 to 1; 0 of a call that launched nothing."""
+        """The layer's share of the time of the call, 0 to 1; 0 when the call launched nothing."""
         whole = self.root.use.time_ps
         return layer.use.time_ps / whole if whole else 0.0
 

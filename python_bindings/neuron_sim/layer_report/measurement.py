@@ -41,7 +41,7 @@ class Measurement:
     graphs: Sequence[CompiledGraph]
     """Graphs of torch.compile that ran, in order."""
     calls: Mapping[str, int] | None
-    """Of each module, by path as launches name it; None of a compiled model: graphs call none."""
+    """Calls of each module, by path as launches name it; None for a compiled model."""
     host_operators: Mapping[str, int]
     """How often an operator without a kernel ran on the CPU, without simulated time."""
 
@@ -49,8 +49,8 @@ class Measurement:
 def measure(
     model: nn.Module, arguments: Arguments, device: torch.device, backward: Backward
 ) -> Measurement:
-    """Of a run in which nothing is compiled any more. ValueError when it has nothing to go backward
-    from."""
+    """Measures a run in which nothing is compiled any more. ValueError when it has nothing to go
+    backward from."""
     for _ in range(_MOST_RUNS):
         known = len(compiled_graphs())
         with _unchanged(model, arguments):

@@ -14,7 +14,7 @@ _DEVICE = "neuron_sim"
 
 @dataclass(frozen=True)
 class Arguments:
-    """Of one call of a model."""
+    """The arguments of one call of a model."""
 
     positional: tuple[Any, ...] = ()
     named: Mapping[str, Any] = field(default_factory=dict)

@@ -78,7 +78,7 @@ def layer_tree(
 
 
 def _layers(modules: Mapping[str, nn.Module], place: Callable[[str], str]) -> dict[str, Layer]:
-    """Of all modules by place, in the order of the model, without what they took."""
+    """The layers of all modules by place, in the order of the model, without what they took."""
     layers: dict[str, Layer] = {}
     names: dict[int, list[str]] = {}  # paths by id of the module
     for path, module in modules.items():

@@ -29,7 +29,7 @@ class Use:
     hbm_bytes: int = 0
     """Read from and written to HBM."""
     multiply_accumulates: int = 0
-    """Of products."""
+    """Multiply-accumulates of products."""
     peak_bytes: int = 0
     """The most HBM that tensors took while one of its launches ran."""
     launches: set[int] = field(default_factory=set)
@@ -37,7 +37,7 @@ class Use:
 
     @property
     def time_ps(self) -> int:
-        """Of both passes."""
+        """The time of both passes."""
         return self.forward_ps + self.backward_ps
 
     def add(self, other: Use) -> None:
@@ -55,7 +55,7 @@ Uses = dict[str, Use]
 
 
 class _Part(NamedTuple):
-    """Of a launch."""
+    """What a launch adds to a module."""
 
     path: str
     time_ps: int
@@ -134,8 +134,9 @@ def _parts_of_graph(launch: Launch, body: int, known: dict[Any, Any]) -> Iterato
 
 
 def scaled(parts: Sequence[int], whole: int) -> list[int]:
-    """The parts in proportion, so that they sum to the whole; what rounding leaves is the
-    largest's. They differ from it only where data decides, whose upper bounds the parts have."""
+    """The parts scaled so that they sum to `whole`; the largest takes what rounding leaves.
+
+    They sum to something else only where data decides: the parts then count its upper bounds."""
     total = sum(parts)
     if total == whole or not parts:
         return list(parts)

@@ -77,7 +77,7 @@ def _site() -> str:
 
 
 def _hashes_of_modules() -> dict[str, str]:
-    """Of the loaded modules that belong to no installed package: the caller's own."""
+    """Hashes of the loaded modules that belong to no installed package: the caller's own."""
     names = ("stdlib", "purelib", "platlib")
     installed = [Path(sysconfig.get_path(name)).resolve() for name in names]
     hashes = {}

@@ -37,7 +37,8 @@ def read_configuration(file: Path) -> dict[str, Any]:
 
 
 def configuration_of(model: str) -> dict[str, Any] | None:
-    """Of a name or a file; None for a model without one. Errors as read_configuration()."""
+    """The configuration of a name or a file; None for a model without one. Errors are those of
+    read_configuration()."""
     if is_file(model):
         return read_configuration(Path(model))
     return configurations().get(base_name(model))

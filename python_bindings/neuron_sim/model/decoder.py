@@ -19,7 +19,7 @@ from torch.nn import functional
 from neuron_sim.model.decoder_shape import DecoderShape
 
 _LOWEST = -1e4
-"""Of a masked score, before softmax: its exponential is 0 in every dtype."""
+"""A masked score, before softmax: its exponential is 0 in every dtype."""
 
 
 def _share(count: int, ranks: int) -> int:
@@ -251,7 +251,7 @@ class Decoder(nn.Module):
         self.head = _Linear(shape.width, _share(shape.vocabulary, ranks), False)
 
     def _bias(self, tokens: int, position: Tensor) -> Tensor | None:
-        """Of the scores; None for a plain causal mask."""
+        """The bias of the scores; None for a plain causal mask."""
         if tokens > 1:
             if self.shape.positions != "alibi" and (self.shape.window or tokens) >= tokens:
                 return None

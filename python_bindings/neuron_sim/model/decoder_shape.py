@@ -43,8 +43,8 @@ class DecoderShape:
 
     @staticmethod
     def of(config: Any, name: str) -> DecoderShape:
-        """Of a configuration object of transformers. ValueError, with `name`, for a `model_type`
-        that is not in MODEL_TYPES, and for sizes that do not fit each other."""
+        """The shape of a configuration object of transformers. ValueError, with `name`, for a
+        `model_type` that is not in MODEL_TYPES, and for sizes that do not fit each other."""
         kind = config.model_type
         if kind not in MODEL_TYPES:
             raise ValueError(

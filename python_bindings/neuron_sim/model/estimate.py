@@ -60,7 +60,7 @@ class Setting:
     """How a model runs."""
 
     dtype: str = "bfloat16"
-    """Of weights and images: a name of DTYPES."""
+    """The dtype of weights and images: a name of DTYPES."""
     compiled: bool = True
     """Through torch.compile; else operator by operator."""
     auto_cast: str = "none"
@@ -183,7 +183,8 @@ def peak_of(facts: dict[str, Any], kind: torch.dtype) -> float:
 
 
 def _product_operations(workload: Workload) -> int | None:
-    """Of one run, counted without computing it (torch's meta device); None where values decide."""
+    """Operations of the products of one run, counted on torch's meta device; None where values
+    decide."""
     state = {
         name: tensor.to("meta")
         for tensors in (workload.module.named_parameters(), workload.module.named_buffers())

@@ -38,7 +38,7 @@ class GenerationRequest:
     input: int = DEFAULT_INPUT
     """Tokens of a prompt."""
     dtype: str = "bfloat16"
-    """Of activations and caches, and of weights: a name of DTYPES."""
+    """The dtype of activations, caches and weights: a name of DTYPES."""
     weight_dtype: str | None = None
     """"int8": the layers' weights are bytes in HBM, cast on chip for every product and scaled by
     output channel after it; None: as `dtype`."""
@@ -108,7 +108,7 @@ class Generation:
     hbm_bytes: int
     """Weights and caches of a physical core."""
     hbm_capacity_share: float
-    """Of the part of its chip's HBM that a core has when its neighbours have as much."""
+    """`hbm_bytes` as a share of what a core has when all cores of the chip have equal parts."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def _decoder(shape: DecoderShape, request: GenerationRequest, layers: int | None
 
 
 def _hbm_bytes(shape: DecoderShape, request: GenerationRequest) -> int:
-    """Of the whole model, which is built for it."""
+    """Bytes of the whole model, which is built to count them."""
     gc.collect()
     before = torch.neuron_sim.memory_allocated()
     model = _decoder(shape, request)
@@ -207,8 +207,8 @@ def _phase(shape: DecoderShape, request: GenerationRequest, tokens: int) -> Phas
 
 
 def _whole(shape: DecoderShape, request: GenerationRequest, tokens: int) -> _Sums:
-    """Of all layers. A capture keeps every value of its layers in HBM, which a chip does not: two
-    layers are measured where more do not fit."""
+    """Sums over all layers. A capture keeps every value of its layers in HBM, which a chip does
+    not: two layers are measured where more do not fit."""
     layers = min(shape.layers, MEASURED_LAYERS)
     try:
         sums = _sums(shape, request, tokens, layers)
@@ -261,7 +261,7 @@ def _layers(launches: Any, known: int, layers: int) -> layer_shares.Shares:
 
 
 def _operations(shape: DecoderShape, request: GenerationRequest, tokens: int) -> float:
-    """Of one rank's products; half of the scores of a prompt are masked and not counted."""
+    """Operations of one rank's products; masked scores, half of a prompt's, are not counted."""
     with torch.device("meta"):
         model = _decoder(shape, request, layers=1)
     layer: Any = model.layers[0]

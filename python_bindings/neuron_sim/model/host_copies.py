@@ -15,7 +15,7 @@ from torch.utils import _pytree as pytree
 
 
 def milliseconds(inputs: Iterable[Tensor], results: Any, facts: dict[str, Any]) -> float:
-    """Of copying all `inputs`, and the tensors in `results` of any structure, one after the other;
+    """Time of copying all `inputs`, then the tensors in `results` of any structure, one by one;
     `facts`: every value of the architecture."""
     tensors = [*inputs, *(each for each in pytree.tree_leaves(results) if isinstance(each, Tensor))]
     bandwidth = facts["dma.host_bytes_per_nanosecond"]["value"]

@@ -21,7 +21,7 @@ class LayerShare:
     moved: float = 0
     """Bytes through the DMA engines."""
     multiply_accumulates: float = 0
-    """Of products as programmed; transposes on the Tensor engine are none."""
+    """Multiply-accumulates of products as programmed, not of transposes on the Tensor engine."""
 
     @property
     def time_us(self) -> float:
@@ -46,8 +46,8 @@ Shares = dict[str, LayerShare]
 
 
 def shares_of(launches: Sequence[Any], graphs: Sequence[Any]) -> Shares:
-    """Of the launches of a run of these graphs (CompiledGraph). Programs outside of a graph are
-    named after their kernel."""
+    """Shares of the launches of a run of these graphs (CompiledGraph). Programs outside of a graph
+    are named after their kernel."""
     shares: Shares = {}
     known = [source for graph in graphs for source in graph.program_sources]
     if len(known) != len(launches):  # something else ran as well

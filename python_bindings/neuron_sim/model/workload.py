@@ -55,7 +55,7 @@ def names() -> list[str]:
 
 
 def decoder_shape(model: str) -> DecoderShape:
-    """Of a name of `names()` or of a configuration file of `transformers`; ValueError as
+    """The shape of a name of `names()` or of a configuration file of `transformers`; ValueError as
     DecoderShape.of(), and for other models."""
     fields = configuration_of(model)
     if fields is None:

@@ -75,7 +75,7 @@ def named_architecture(given: str | None) -> str | None:
 
 
 def chosen_architecture(given: str | None, default: str = DEFAULT_ARCHITECTURE) -> str:
-    """The same, or the default."""
+    """named_architecture(), or the default."""
     return named_architecture(given) or default
 
 

@@ -14,7 +14,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean_file(path: str) -> str:
-    """The same for a file that is not there: the nearest name in its folder."""
+    """A suggestion for a file that does not exist: the nearest name in its folder."""
     folder, name = os.path.split(path)
     try:
         near = difflib.get_close_matches(name, os.listdir(folder or "."), n=1)

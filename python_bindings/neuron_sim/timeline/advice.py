@@ -21,7 +21,7 @@ class Finding:
 
     title: str
     share: float
-    """Of the work that it is about, 0 to 1."""
+    """The part of the run's work that it concerns, 0 to 1."""
     text: str
     source: str
 

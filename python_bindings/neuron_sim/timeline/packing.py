@@ -22,7 +22,7 @@ _NAMES: Final = {dtype: name for name, dtype in DTYPES.items()}
 _LARGEST: Final = 2**52
 """Differences below it are exact in JavaScript when they are coded."""
 VERSION: Final = 2
-"""Of this layout and of the names of columns and members of the header."""
+"""The version of this layout, of the names of columns and of members of the header."""
 
 
 def pack(run: RecordedRun) -> bytes:

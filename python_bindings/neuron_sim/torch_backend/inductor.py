@@ -27,11 +27,11 @@ class PythonWrapperCodegen(wrapper.PythonWrapperCodegen):
 
 
 class CppWrapperCodegen(PythonWrapperCodegen):
-    """The same for torch._inductor.config.cpp_wrapper."""
+    """The wrapper for torch._inductor.config.cpp_wrapper."""
 
 
 class WrapperFxCodegen(PythonWrapperCodegen):
-    """The same for torch._inductor.config.fx_wrapper."""
+    """The wrapper for torch._inductor.config.fx_wrapper."""
 
 
 # Looked up before the wrapper is created.

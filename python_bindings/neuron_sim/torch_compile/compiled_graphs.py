@@ -23,13 +23,13 @@ class CompiledGraph:
     arranged_bytes: int = 0
     """Bytes of parameters and buffers that the graph stores in another order for its kernels."""
     kernels_after_fusion: int = 0
-    """Of those that are not constant."""
+    """Kernels that are not constant, after fusion."""
     programs: int = 0
     """Programs that the graph became; one, unless the host computes something in between."""
     program_bodies_us: float = 0
     """The sum of the bodies of the programs."""
     program_sources: list[str] = field(default_factory=list)
-    """Of each program the module that it computes, by its path in the compiled one; "" of a program
+    """The module that each program computes, by its path in the compiled one; "" of a program
     of several modules, whose instructions say theirs (Launch.shares_by_source())."""
     host_operators: list[str] = field(default_factory=list)
     """Host-side operators of each run (int64 indices, random seeds), in order."""

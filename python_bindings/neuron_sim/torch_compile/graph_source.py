@@ -32,7 +32,7 @@ class GraphSource:
 
     @classmethod
     def parse(cls, text: str) -> GraphSource:
-        """Of the text; without anything when it is another one."""
+        """The source that a text states; an empty one for other texts."""
         found = _TEXT.fullmatch(text)
         if found is None:
             return cls()
@@ -41,7 +41,7 @@ class GraphSource:
 
 
 def source_of(node: Any) -> GraphSource:
-    """Of a node of torch.fx as TorchDynamo and AOTAutograd annotate it."""
+    """The source of a node of torch.fx as TorchDynamo and AOTAutograd annotate it."""
     return GraphSource(_module_path(node), _operator(node.target), _line(node))
 
 

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """SUCCESS; ValueError for an instruction or an architecture that there is not."""
+    """SUCCESS; ValueError for an unknown instruction or architecture."""
     found = explained(arguments.instruction, chosen_architecture(arguments.arch))
     print_result(arguments, found, lambda: _print_text(found))
     return SUCCESS
@@ -51,8 +51,8 @@ def _print_text(found: dict[str, Any]) -> None:
 
 
 def explained(name: str, architecture: str) -> dict[str, Any]:
-    """What is known of an instruction, as JSON. ValueError with the nearest name when there is no
-    such one."""
+    """What is known of an instruction, as JSON. ValueError with the nearest name for an unknown
+    one."""
     names = _core.instructions()
     if name not in names:
         raise ValueError(f"there is no instruction '{name}'{did_you_mean(name, names)}.")

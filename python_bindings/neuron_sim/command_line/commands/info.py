@@ -72,7 +72,7 @@ def info() -> dict[str, dict[str, Any]]:
 
 
 def version(package: str) -> str:
-    """Of an installed package, else "not installed"."""
+    """The version of an installed package, else "not installed"."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

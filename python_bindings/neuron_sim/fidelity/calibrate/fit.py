@@ -21,7 +21,7 @@ class Fit:
     """Result of a fit; positions are between the bounds, 0 to 1."""
 
     positions: np.ndarray
-    """Of all parameters; refused ones stay where they started."""
+    """Positions of all parameters; refused ones stay where they started."""
     standard_errors: dict[str, float] = field(default_factory=dict)
     """By key, in the unit of the value; only of fitted parameters."""
     refused: dict[str, str] = field(default_factory=dict)
@@ -43,7 +43,7 @@ def jacobian(
 
 
 def _standard_errors(change: np.ndarray, residuals: np.ndarray) -> np.ndarray:
-    """Of positions, from the remaining residuals, which outnumber the columns.
+    """Standard errors of positions, from the remaining residuals, which outnumber the columns.
 
     Each residual has the weight that the robust loss gives it, so that a missing mechanism
     does not make every other value uncertain.

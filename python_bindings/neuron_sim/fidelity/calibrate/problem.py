@@ -19,7 +19,7 @@ Residuals = Callable[[str], np.ndarray]
 LATENCY_SCALE = 0.1
 """Typical error of a total: missing mechanisms, measurement noise."""
 TRACE_SCALE = 0.03
-"""The same for the duration or interval of one instruction of a trace."""
+"""Typical error of the duration or interval of one instruction of a trace."""
 
 
 @dataclass(frozen=True)

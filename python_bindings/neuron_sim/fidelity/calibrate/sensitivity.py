@@ -15,7 +15,7 @@ class Sensitivity:
     """Percent by which simulated numbers change when the parameter grows by 1 %."""
 
     mean: float
-    """Of the magnitudes of all changes."""
+    """Mean magnitude of all changes."""
     most: float
     """Mean magnitude in the most sensitive group."""
     group: str

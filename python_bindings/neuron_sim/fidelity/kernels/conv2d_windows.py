@@ -148,7 +148,7 @@ class WindowConvolution:
         return biased
 
     def _maximum(self, builder: _core.Builder, upper: _core.View, lower: _core.View) -> _core.View:
-        """Of two rows, then of even and odd columns, which are gathered first."""
+        """The maximum of two rows, then of even and odd columns, which are gathered first."""
         width, dtype = self.sizes.out_width, self.sizes.dtype
         rows = builder.sbuf("rows", [TILE, width], dtype)
         builder.tensor_tensor(rows, upper, lower, "maximum")

@@ -18,7 +18,7 @@ from neuron_sim.fidelity.measurement import Measurement
 from neuron_sim.fidelity.stacks import published_stack
 
 DMA_ENGINES = 16
-"""Of a NeuronCore; documented."""
+"""DMA engines of a NeuronCore; documented."""
 
 STREAM_TILE = (128, 8192)
 """fp32 elements of a tile of the streaming read: 4 MiB."""

@@ -37,7 +37,7 @@ class Step:
     cached: bool = False
     """q.T @ k of a tile of q is computed once."""
     dtype: str = "bfloat16"
-    """Of exp, of the weights and of the operands of the second product."""
+    """The dtype of exp, of the weights and of the operands of the second product."""
     fused_sum: bool = False
     """exp and its sum in one instruction of the Scalar engine."""
 

@@ -43,7 +43,7 @@ def evaluate_kernel(
     checkouts: Path,
     architecture: str | None = None,
 ) -> Evaluated:
-    """The same for a kernel that is given."""
+    """Evaluates a kernel that is given."""
     nothing: dict[str, float | None] = dict.fromkeys(STACKS)
     folder = kernel.source.folder(checkouts)
     if not folder.is_dir():

@@ -30,11 +30,11 @@ class Comparison:
     figure: str = "latency"
     """Or "TTFT", "TPOT": the time to first token, and per output token, of a generation."""
     setting: str = ""
-    """Of a generation: its cores and tokens."""
+    """The cores and tokens of a generation."""
     context: int = 0
-    """Of a generation: tokens in its caches."""
+    """Tokens in the caches of a generation."""
     input: int = 0
-    """Of a generation: tokens of a prompt."""
+    """Tokens of a prompt of a generation."""
     waits_for_host: bool = False
     """Whether the client had at most one request per core in flight, so that the measured time has
     the copies of inputs and results, which the simulated one of a latency has as well

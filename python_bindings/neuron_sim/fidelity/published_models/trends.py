@@ -39,7 +39,7 @@ class Trend:
 
 
 def trends(rows: Sequence[Comparison]) -> list[Trend]:
-    """Of every pair of rows of generation that differ in one size only."""
+    """The trend of every pair of rows of generation that differ in one size only."""
     return list(_trends(rows))
 
 

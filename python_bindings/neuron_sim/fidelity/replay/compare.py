@@ -43,7 +43,7 @@ class Figures:
     duration_error: float
     """Median of |simulated - real| / real duration."""
     interval_error: float
-    """The same for the time between the starts of neighbours on one engine's queue."""
+    """Median relative error of the time between the starts of neighbours on an engine's queue."""
     start_error: float
     """Mean of |simulated - real| start, in nanoseconds."""
 
@@ -88,7 +88,7 @@ def intervals(comparison: Comparison) -> list[tuple[float, float]]:
 
 
 def figures(comparisons: Iterable[Comparison]) -> Figures:
-    """Of all instructions of several profiles together."""
+    """Figures of all instructions of several profiles together."""
     comparisons = list(comparisons)
     pairs = [pair for comparison in comparisons for pair in comparison.pairs]
     gaps = [gap for comparison in comparisons for gap in intervals(comparison)]

@@ -83,7 +83,7 @@ class TransferSide:
     """In bytes, the innermost dimension (of elements) first; dimensions of size 1 left out."""
     sizes: tuple[int, ...]
     dtype: str
-    """Of elements that the DMA engines convert; empty for others."""
+    """The dtype of elements that the DMA engines convert; empty for others."""
 
     @property
     def on_chip(self) -> bool:

@@ -35,7 +35,7 @@ class Step:
 
     rows: tuple[KernelInstruction, ...]
     load: KernelInstruction | None = None
-    """Of a product, the load of its (first) weights."""
+    """The load of the (first) weights of a product."""
 
     @property
     def head(self) -> KernelInstruction:

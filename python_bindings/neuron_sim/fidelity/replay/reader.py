@@ -64,7 +64,7 @@ class Packet:
 
 @dataclass(frozen=True)
 class SemaphoreEvent:
-    """A semaphore takes a value."""
+    """A change of a semaphore to `value`."""
 
     time: int
     semaphore: str

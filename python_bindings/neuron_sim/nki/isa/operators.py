@@ -112,7 +112,7 @@ def operand(value):
 
 
 def tile_or_number(value):
-    """The same for an Instruction: a Tensor unchanged, or a float."""
+    """A tile or a number as an Instruction takes it: a Tensor unchanged, or a float."""
     kind = type(value)
     return value if kind is float or kind is Tensor or isinstance(value, Tensor) else float(value)
 

@@ -13,7 +13,7 @@ _NAMES = ("sbuf", "psum", "hbm", "private_hbm", "shared_hbm")
 
 
 def provided(error: Exception) -> bool:
-    """Whether an error is that a name of a memory is missing, which it is no longer."""
+    """Adds the names of the memories if `error` is that one of them is missing; whether it did."""
     name = getattr(error, "name", None)
     if not isinstance(error, NameError) or name not in _NAMES or hasattr(builtins, name):
         return False

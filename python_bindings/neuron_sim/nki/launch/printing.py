@@ -59,7 +59,7 @@ def _masked_in_hbm() -> ValueError:
 
 
 def _print_now(run: Any, prefix: str, x: Tensor, mask: Any) -> None:
-    """The same while the kernel runs."""
+    """Prints while the kernel runs."""
     cut = boxes(mask, x.shape)
     if cut == []:
         return

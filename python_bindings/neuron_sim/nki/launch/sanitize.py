@@ -12,8 +12,8 @@ ALWAYS = frozenset(
 """Rules that refuse a kernel without the sanitizer too: its bytes depend on the machine."""
 
 _OF_OLD_COMPILER = "psum-interleaved-groups"
-"""Its [SCH713]. Kernels of the new language add up columns of one bank in turns, on hardware too:
-aws-neuron/nki-library, core/attention/attention_bwd.py, where `dq_psum` is computed."""
+"""The older compiler's [SCH713]. Kernels of the new language alternate between the sums of a bank,
+on hardware too: aws-neuron/nki-library, core/attention/attention_bwd.py, at `dq_psum`."""
 
 
 def wanted() -> bool:
@@ -59,7 +59,7 @@ def report(findings: list) -> None:
 
 
 def report_launches() -> None:
-    """The same for findings of launches on devices."""
+    """Reports the findings of launches on devices."""
     block = checking.active()
     if block is not None:
         block.add(checking.taken())

@@ -75,7 +75,7 @@ class BenchmarkedKernel(MeasuredKernel):
 
     @property
     def benchmark_result(self) -> BenchmarkResult:
-        """Of the last call. AttributeError before the first one."""
+        """The result of the last call. AttributeError before the first one."""
         if "benchmark" not in self.results:
             raise AttributeError(f"kernel '{self.func.__name__}' was not called yet: no result.")
         return self.results["benchmark"]

@@ -64,7 +64,7 @@ class Allocation:
         self.banks[tile] = bank
 
     def begin_iteration(self) -> None:
-        """Of a loop that the vendor traces once, but that is unrolled here."""
+        """Begins an iteration of a loop that the vendor traces once, but that is unrolled here."""
         self._occurrences = {}
 
     def allocator(self, given: Any) -> Any:

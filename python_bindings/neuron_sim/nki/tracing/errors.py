@@ -106,7 +106,7 @@ def point_at_kernel(error: BaseException) -> None:
 def point_at_place(
     error: BaseException, code: CodeType, line: int, step: int, names: dict | None = None
 ) -> None:
-    """The same for the instruction at offset `step` of the bytecode; the first place stays."""
+    """Points at the instruction at offset `step` of the bytecode; the first place stays."""
     if getattr(error, "_neuron_sim_located", False):
         return
     note = f'  File "{code.co_filename}", line {line}, in {code.co_name}'
@@ -130,7 +130,7 @@ def _locate(error: BaseException, note: str) -> None:
 
 
 def point_at_message(error: BaseException) -> None:
-    """The same for an error of a run, whose message ends with the line of the instruction."""
+    """Points at the line of the instruction with which the message of a run's error ends."""
     text = error.args[0] if error.args else None
     located = getattr(error, "_neuron_sim_located", False)
     found = _position.search(text) if isinstance(text, str) and not located else None
@@ -139,7 +139,7 @@ def point_at_message(error: BaseException) -> None:
 
 
 def point_at_definition(error: BaseException, function: Any) -> None:
-    """The same for an error of the kernel as a whole: the line of its `def`."""
+    """Points at the kernel's `def`, for an error of the kernel as a whole."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None or getattr(error, "_neuron_sim_located", False):
         return
@@ -150,7 +150,7 @@ def point_at_definition(error: BaseException, function: Any) -> None:
 
 
 def point_at_line(error: BaseException, line: str) -> None:
-    """The same for a line `file:line` of the kernel, all of it underlined."""
+    """Points at a line `file:line` of the kernel, all of it underlined."""
     file, _, number = line.rpartition(":")
     if not file:
         return

@@ -34,7 +34,7 @@ def indexed(tensor, items: tuple):
 
 
 def _spelled_out(tensor, items: tuple) -> tuple:
-    """The same indices without `...`."""
+    """The indices with `...` replaced by full slices."""
     for position, item in enumerate(items):
         if item is Ellipsis:
             named = sum(each is not None for each in items) - 1

@@ -22,12 +22,12 @@ def dense_strides(shape) -> tuple:
 
 
 def view(tensor, dtype):
-    """The same bytes as elements of another dtype; the last dimension scales."""
+    """A view of the bytes as elements of another dtype; the last dimension scales."""
     return reinterpreted(tensor, dtype_of(dtype))
 
 
 def reinterpreted(tensor, dtype):
-    """The same bytes as another dtype; the last dimension scales with the element size."""
+    """A view of the bytes as another dtype; the last dimension scales with the element size."""
     tensor.settle()
     old, new = tensor.dtype.itemsize, dtype.itemsize
     shape, strides = tensor.shape, tensor.steps
@@ -67,7 +67,7 @@ def _scaled(tensor, old: int, new: int) -> tuple:
 
 
 def reshape(tensor, *sizes, shape=None):
-    """The same elements in the same order; on chip the partition dimension keeps its size.
+    """A view of the elements, in their order; on chip the partition dimension keeps its size.
 
     ValueError when the strides do not allow it without moving elements.
     """

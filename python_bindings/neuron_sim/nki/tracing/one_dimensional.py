@@ -14,8 +14,8 @@ def insufficient_rank(sizes: tuple) -> ValueError:
 
 
 class OneDimensional(Tensor):
-    """A tile [P]: it may be declared, as kernels that ran on trn1 do before they give its name to
-    a loaded column, but no instruction reads or writes it, and it takes no memory."""
+    """A tile [P]. Kernels that ran on trn1 declare one and then give its name to a loaded column;
+    no instruction can read or write it, and it takes no memory."""
 
     __slots__ = ()
 

@@ -34,7 +34,7 @@ class BlockScope:
         return frame is None or self._holds(frame.f_lineno)
 
     def holds_line(self, line: str) -> bool:
-        """The same for a line `file:line` of the kernel; True for lines of other functions."""
+        """Whether it holds a line `file:line` of the kernel; True for lines of other functions."""
         file, _, number = line.rpartition(":")
         if file != self.code.co_filename:
             return True

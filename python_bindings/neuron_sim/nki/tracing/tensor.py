@@ -95,10 +95,11 @@ class Tensor(_core.TensorPattern):
         return self.shape[0]
 
     def __bool__(self) -> bool:
-        """Of an optional tensor, `if bias:`, that it is there.
+        """True, so that `if bias:` asks whether an optional tensor is there.
 
-        In the new language of all but comparisons and single elements on chip, whose values are not
-        known when the kernel is traced; in the old one of HBM tensors under the simulation.
+        ValueError in the new language for comparisons and single elements on chip, whose values are
+        not known when the kernel is traced; in the old one for all but HBM tensors under the
+        simulation.
         """
         trace = self.settle().storage.trace
         if (self.size == 1 or not trace.is_old) and while_loops.asks(sys._getframe(1)):
@@ -123,7 +124,7 @@ class Tensor(_core.TensorPattern):
         return indexing.indexed(self, index if isinstance(index, tuple) else (index,))
 
     def reinterpreted(self, dtype) -> "Tensor":
-        """The same bytes as another dtype; the last dimension scales with the element size."""
+        """A view of the bytes as another dtype; the last dimension scales with the element size."""
         return methods.reinterpreted(self, dtype_of(dtype))
 
     # Methods of both languages, and those of the new one.

@@ -25,7 +25,7 @@ def _not_partitions(tensor, position: int, what: str) -> None:
 
 
 def _with(tensor, shape, steps):
-    """The same start with other free dimensions; an indirect view stays one."""
+    """A view from the same start with other free dimensions; an indirect view stays one."""
     result = tensor.derived(tuple(shape), tuple(steps), tensor.axis, tensor.partition, tensor.start)
     _keep_index(tensor, result)
     return result

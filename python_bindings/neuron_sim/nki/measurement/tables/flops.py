@@ -27,7 +27,7 @@ def bfloat16_scale(dtype: str, generation: int) -> float:
 
 
 def flops_of(counters: Mapping[str, Any], generation: int) -> Flops:
-    """Of one instance of an instruction with those counters; 2 per multiply-accumulate."""
+    """FLOPs of one instance of an instruction with those counters; 2 per multiply-accumulate."""
     transposes = 2 * counters["transpose_multiply_accumulates"]
     raw = 2 * counters["multiply_accumulates"] + transposes
     scale = bfloat16_scale(counters["dtype"], generation)

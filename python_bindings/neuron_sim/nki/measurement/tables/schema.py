@@ -22,7 +22,7 @@ class Field(NamedTuple):
 _STORED = json.loads((Path(__file__).parent / "schema.json").read_text(encoding="utf-8"))
 
 VERSION: str = _STORED["version"]
-"""Of the schema; the vendor counts it as MAJOR.MINOR.PATCH."""
+"""The version of the schema; the vendor counts it as MAJOR.MINOR.PATCH."""
 SOURCE: str = _STORED["source"]
 """The vendor's page."""
 SCHEMA: dict[str, list[Field]] = {
