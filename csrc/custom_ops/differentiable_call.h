@@ -165,11 +165,11 @@ class RuleOf {
                                  const std::vector<c10::IValue>& arguments) {
     Reader reader{tensors, arguments};
     // In order, thanks to the braces.
-    const std::tuple<decltype(reader.template next<Arguments>())...> each{
+    const std::tuple<decltype(reader.template next<Arguments>())...> gradient_arguments{
         reader.template next<Arguments>()...};
     const auto joined = [](const auto&... argument) { return std::tuple_cat(argument...); };
     return std::apply([&](const auto&... argument) { return Op::gradients(gradient, argument...); },
-                      std::apply(joined, each));
+                      std::apply(joined, gradient_arguments));
   }
 
   static constexpr auto gradients_or_null() -> decltype(GradientRule::gradients) {

@@ -159,11 +159,11 @@ class TileHistory {
     while (before != entries.end()) {
       Entry* const entry = next_of(entries, before + 1, slot);
       if (entry == entries.end()) break;
-      const auto found = cost(*before, *entry);
-      if (newer == nullptr || found < least) {
+      const auto candidate = cost(*before, *entry);
+      if (newer == nullptr || candidate < least) {
         older = before;
         newer = entry;
-        least = found;
+        least = candidate;
       }
       before = entry;
     }

@@ -45,8 +45,8 @@ class PsumGroups {
   void each_bank(uint8_t core, const Region& region, Visit&& visit) {
     const int64_t last = (region.high() - 1) / bank_bytes_;
     for (int64_t bank = region.low / bank_bytes_; bank <= last; ++bank) {
-      const auto found = banks_.find({core, bank});
-      if (found != banks_.end()) visit(found->second);
+      const auto entry = banks_.find({core, bank});
+      if (entry != banks_.end()) visit(entry->second);
     }
   }
 

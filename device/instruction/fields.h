@@ -268,8 +268,8 @@ struct Tables {
 template <typename T>
 constexpr Tables<T> tables() {
   Tables<T> result;
-  const auto enter = [&](const auto&... each) {
-    (each.enter(result.operands, result.attributes), ...);
+  const auto enter = [&](const auto&... declaration) {
+    (declaration.enter(result.operands, result.attributes), ...);
   };
   std::apply(enter, T::fields());
   return result;
@@ -304,10 +304,10 @@ namespace detail {
 template <typename T>
 constexpr auto operand_members() {
   std::array<View T::*, operand_table<T>().size()> result{};
-  const auto enter = [&](const auto& each) {
-    if constexpr (requires { each.enter_member(result); }) each.enter_member(result);
+  const auto enter = [&](const auto& declaration) {
+    if constexpr (requires { declaration.enter_member(result); }) declaration.enter_member(result);
   };
-  std::apply([&](const auto&... each) { (enter(each), ...); }, T::fields());
+  std::apply([&](const auto&... declaration) { (enter(declaration), ...); }, T::fields());
   return result;
 }
 
@@ -324,7 +324,9 @@ Draft draft_of(const InstructionType& type, const T& instruction) {
     draft.operands.push_back(member == nullptr ? View() : instruction.*member);
   }
   draft.attributes.resize(type.attributes.size());
-  const auto fill = [&](const auto&... each) { (each.draft(instruction, draft), ...); };
+  const auto fill = [&](const auto&... declaration) {
+    (declaration.draft(instruction, draft), ...);
+  };
   std::apply(fill, T::fields());
   return draft;
 }

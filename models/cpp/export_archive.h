@@ -42,10 +42,10 @@ inline at::ScalarType dtype_of(int64_t number) {
       {1, at::kByte},          {2, at::kChar},           {3, at::kShort}, {4, at::kInt},
       {5, at::kLong},          {6, at::kHalf},           {7, at::kFloat}, {8, at::kDouble},
       {10, at::kComplexFloat}, {11, at::kComplexDouble}, {12, at::kBool}, {13, at::kBFloat16}};
-  const auto found = types.find(number);
-  TORCH_CHECK_NOT_IMPLEMENTED(found != types.end(), "dtype ", number,
+  const auto entry = types.find(number);
+  TORCH_CHECK_NOT_IMPLEMENTED(entry != types.end(), "dtype ", number,
                               " of the export schema is not supported.");
-  return found->second;
+  return entry->second;
 }
 
 /// The memory format of that number in the schema.
@@ -54,10 +54,10 @@ inline at::MemoryFormat memory_format_of(int64_t number) {
                                                               {2, at::MemoryFormat::ChannelsLast},
                                                               {3, at::MemoryFormat::ChannelsLast3d},
                                                               {4, at::MemoryFormat::Preserve}};
-  const auto found = formats.find(number);
-  TORCH_CHECK_NOT_IMPLEMENTED(found != formats.end(), "memory format ", number,
+  const auto entry = formats.find(number);
+  TORCH_CHECK_NOT_IMPLEMENTED(entry != formats.end(), "memory format ", number,
                               " of the export schema is not supported.");
-  return found->second;
+  return entry->second;
 }
 
 /// The files of an archive.

@@ -26,35 +26,35 @@ template <typename Options, typename Visit>
 void for_each_field(Options& options, const Visit& visit) {
   constexpr auto& kNames = Options::kFields;
   constexpr size_t kCount = std::tuple_size_v<std::decay_t<decltype(kNames)>>;
-  const auto each = [&](auto&... fields) {
+  const auto visit_all = [&](auto&... fields) {
     size_t i = 0;
     (visit(kNames[i++], fields), ...);
   };
   // A structured binding names every field, or does not compile.
   if constexpr (kCount == 1) {
     auto& [a] = options;
-    each(a);
+    visit_all(a);
   } else if constexpr (kCount == 2) {
     auto& [a, b] = options;
-    each(a, b);
+    visit_all(a, b);
   } else if constexpr (kCount == 3) {
     auto& [a, b, c] = options;
-    each(a, b, c);
+    visit_all(a, b, c);
   } else if constexpr (kCount == 4) {
     auto& [a, b, c, d] = options;
-    each(a, b, c, d);
+    visit_all(a, b, c, d);
   } else if constexpr (kCount == 5) {
     auto& [a, b, c, d, e] = options;
-    each(a, b, c, d, e);
+    visit_all(a, b, c, d, e);
   } else if constexpr (kCount == 6) {
     auto& [a, b, c, d, e, f] = options;
-    each(a, b, c, d, e, f);
+    visit_all(a, b, c, d, e, f);
   } else if constexpr (kCount == 7) {
     auto& [a, b, c, d, e, f, g] = options;
-    each(a, b, c, d, e, f, g);
+    visit_all(a, b, c, d, e, f, g);
   } else {
     auto& [a, b, c, d, e, f, g, h] = options;
-    each(a, b, c, d, e, f, g, h);
+    visit_all(a, b, c, d, e, f, g, h);
   }
 }
 
@@ -74,7 +74,7 @@ void add_option(KernelKey& key, const Value& value) {
     if (value) add_option(key, *value);
   } else {
     key.add(static_cast<int64_t>(value.size()));
-    for (const auto& each : value) add_option(key, each);
+    for (const auto& element : value) add_option(key, element);
   }
 }
 

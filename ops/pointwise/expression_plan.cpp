@@ -125,21 +125,21 @@ ExpressionChain ExpressionPlan::chain(int step) const {
   return result;
 }
 
-void ExpressionPlan::collect_operands(int step, std::vector<int>& found) const {
+void ExpressionPlan::collect_operands(int step, std::vector<int>& inputs) const {
   for (const int operand : {at(step).a, at(step).b, at(step).c}) {
     if (operand < 0 || is_constant(operand)) continue;
     if (is_absorbed(operand)) {
-      collect_operands(operand, found);
+      collect_operands(operand, inputs);
     } else {
-      found.push_back(operand);
+      inputs.push_back(operand);
     }
   }
 }
 
 std::vector<int> ExpressionPlan::operands(int step) const {
-  std::vector<int> found;
-  collect_operands(step, found);
-  return found;
+  std::vector<int> inputs;
+  collect_operands(step, inputs);
+  return inputs;
 }
 
 void ExpressionPlan::find_constant_tiles() {

@@ -80,7 +80,7 @@ class ExpressionPlan {
   void assign_slots();
   void assign_scratch();
   std::vector<int> operands(int step) const;
-  void collect_operands(int step, std::vector<int>& found) const;
+  void collect_operands(int step, std::vector<int>& inputs) const;
 
   const Expression expression_;
   const Features features_;

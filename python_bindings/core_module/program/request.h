@@ -22,7 +22,7 @@ namespace neuron_sim {
 template <typename Names>
 std::string listed(const Names& names) {
   std::string list;
-  for (const auto& each : names) list += (list.empty() ? "" : ", ") + std::string(each);
+  for (const auto& name : names) list += (list.empty() ? "" : ", ") + std::string(name);
   return list;
 }
 
@@ -49,9 +49,9 @@ class Request final : public OptionReader {
     if (std::find(known_.begin(), known_.end(), option) == known_.end()) {
       known_.emplace_back(option);
     }
-    const auto found = options_.find(std::string(option));
-    if (found == options_.end()) return false;
-    value = found->second;
+    const auto entry = options_.find(std::string(option));
+    if (entry == options_.end()) return false;
+    value = entry->second;
     return true;
   }
   bool read(std::string_view option, int64_t& value) override {
@@ -84,8 +84,8 @@ class Request final : public OptionReader {
     if (!read(option, written)) return false;
     value.clear();
     std::istringstream list(written);
-    for (std::string each; std::getline(list, each, ',');) {
-      value.push_back(whole_number(option, written, each, "whole numbers with commas"));
+    for (std::string number_text; std::getline(list, number_text, ',');) {
+      value.push_back(whole_number(option, written, number_text, "whole numbers with commas"));
     }
     return true;
   }

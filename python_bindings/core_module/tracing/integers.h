@@ -26,9 +26,9 @@ inline Number number_of(PyObject* value, int64_t& number) {
 }
 /// Reads an integer; false with a TypeError for others.
 inline bool read_integer(PyObject* value, int64_t& number) {
-  const Number found = number_of(value, number);
-  if (found == Number::kNone) Py_XDECREF(PyNumber_Index(value));  // which sets the error
-  return found == Number::kFound;
+  const Number number_kind = number_of(value, number);
+  if (number_kind == Number::kNone) Py_XDECREF(PyNumber_Index(value));  // which sets the error
+  return number_kind == Number::kFound;
 }
 /// The integers of a tuple; false with an error, also for more than kMaximumDimensions.
 bool read_sizes(PyObject* tuple, int64_t* sizes, int& count);

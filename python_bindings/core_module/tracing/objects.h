@@ -285,14 +285,14 @@ inline PyObject* call_method(PyObject* object, const char* name, PyObject* argum
 
 template <class Object>
 int traverse(PyObject* self, visitproc visit, void* arg) {
-  for (PyObject* each : reinterpret_cast<Object*>(self)->field) Py_VISIT(each);
+  for (PyObject* member : reinterpret_cast<Object*>(self)->field) Py_VISIT(member);
   Py_VISIT(Py_TYPE(self));
   return 0;
 }
 
 template <class Object>
 int clear(PyObject* self) {
-  for (PyObject*& each : reinterpret_cast<Object*>(self)->field) Py_CLEAR(each);
+  for (PyObject*& member : reinterpret_cast<Object*>(self)->field) Py_CLEAR(member);
   return 0;
 }
 
