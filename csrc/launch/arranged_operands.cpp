@@ -34,7 +34,7 @@ Strides arranged_strides(const OperandElements& operand) {
   return strides;
 }
 
-/// Whether all elements have a separate place, and not yet the arranged one.
+/// Whether no two elements share a place, and not yet the arranged one.
 bool is_worth_it(const OperandElements& operand, const Strides& arranged) {
   bool differs = false;
   int64_t bytes = operand.itemsize;

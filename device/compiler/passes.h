@@ -1,5 +1,5 @@
 #pragma once
-// The compiler between a kernel and the chip: passes Program -> Program, each in a separate file
+// The compiler between a kernel and the chip: passes Program -> Program, each in its own file
 // with its own switch, in the order of the vendor's pipeline as far as it is known.
 
 #include <memory>

@@ -13,7 +13,7 @@
 namespace neuron_sim {
 
 /// Runs instructions of one core in the order in which they are appended. Each tile without an
-/// address gets separate memory, beyond the capacity of the chip, for as long as this object lives;
+/// address gets its own memory, beyond the capacity of the chip, for as long as this object lives;
 /// tiles placed by hand keep their addresses and may overlap. Fresh memory reads as uninitialised.
 /// Results equal those of execute().
 class EagerRun {

@@ -86,7 +86,7 @@ class CachingAllocator {
     Pool* pool = nullptr;                        ///< where it goes when it is free
   };
 
-  /// Small blocks have separate segments: one that lives long does not hold a large segment.
+  /// Small blocks have their own segments: one that lives long does not hold a large segment.
   Pool& pool_for(int64_t size) { return size <= kSmallBlock ? small_ : large_; }
   Block* take_recent(int64_t size, StreamId stream);
   void settle();

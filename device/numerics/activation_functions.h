@@ -58,7 +58,7 @@ void apply(Activation function, const float* source, float* target, int64_t coun
 
 /// Functions of one table need no reload between them. -1: in every table (copy, relu, square,
 /// sign, abs, prelu). exp and log share one, "natural_log_exp_and_others", in the list of tables of
-/// the vendor's work-with-neff-files.rst. Assumed: every other function has a separate table.
+/// the vendor's work-with-neff-files.rst. Assumed: every other function has its own table.
 int table_of(Activation function);
 
 }  // namespace neuron_sim

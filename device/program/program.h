@@ -239,7 +239,7 @@ inline Region region_at(const Operand& operand, const Location& location) {
   return region;
 }
 
-/// "  at file:line" on a separate line; empty without one.
+/// "  at file:line" on its own line; empty without one.
 std::string at_source_line(const Program& program, int32_t source_line);
 
 /// The edges of a consumer.

@@ -15,7 +15,7 @@ namespace neuron_sim {
 /// the output share to the sums, or repeats it on every partition when product or addend are scaled
 /// (RowSpreader); it is loaded once per panel of columns. In the transpose of a product such a row
 /// is a column: one number per partition and row tile, which the instruction that empties PSUM
-/// adds. Otherwise each tile of the output has a separate addend tile, or one column of it when all
+/// adds. Otherwise each tile of the output has its own addend tile, or one column of it when all
 /// columns share that. Of the other operands, a row that more than one row tile needs is on every
 /// partition once per panel.
 class MatmulResult {

@@ -1,5 +1,5 @@
 #pragma once
-// rename_buffers: every tile instance on chip gets a separate place.
+// rename_buffers: every tile instance on chip gets its own place.
 //
 // Known (addresses of the four public attention traces, neuronx-cc 2.23): SBUF is never reused
 // while it lasts, a tile that a loop writes again and again has as many addresses as it has
@@ -9,7 +9,7 @@
 
 namespace neuron_sim {
 
-/// Gives each version of every tile in SBUF and PSUM a separate tile, at the address of the first
+/// Gives each version of every tile in SBUF and PSUM its own tile, at the address of the first
 /// until it is allocated (allocate.h, schedule.h). A write begins a new version when it overlaps
 /// what the current one holds and nothing written before it is read afterwards; so a sum in PSUM is
 /// one version, and a tile that is filled piece by piece is one. Instructions that read what they

@@ -116,7 +116,7 @@ def _function_of(kernel):
 
 
 def marked(kernel, directive: str):
-    """A separate kernel with a directive of nki.compiler; a function keeps it for its kernels."""
+    """A new kernel with a directive of nki.compiler; a function keeps it for its kernels."""
     if isinstance(kernel, Kernel):
         return kernel._copy(directives=kernel.directives | {directive})
     kernel._neuron_sim_directives = getattr(kernel, "_neuron_sim_directives", frozenset()) | {

@@ -1,6 +1,6 @@
 """Decorators of kernels, and directives within them, that steer the vendor's compiler.
 
-A decorator returns a separate kernel; below nki.jit it marks the function.
+A decorator returns a new kernel; below nki.jit it marks the function.
 """
 
 from typing import Any
