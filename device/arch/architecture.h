@@ -36,7 +36,7 @@ struct Limits {
   Bytes hbm{};                        ///< HBM capacity of the device
   int64_t cores = 0;                  ///< NeuronCores per device
   int64_t vector_sbuf_elements = 0;   ///< elements per partition of one instruction in SBUF (65536)
-  int64_t vector_psum_elements = 0;   ///< the same in PSUM (4096)
+  int64_t vector_psum_elements = 0;   ///< elements per partition of one instruction in PSUM (4096)
   int64_t free_dimensions = 0;        ///< dimensions of a free access pattern (4)
   int64_t registers = 0;              ///< 32-bit registers per sequencer (64)
   int64_t max8_minimum_elements = 0;  ///< 8
@@ -87,25 +87,25 @@ struct TensorTiming {
   double minimum_columns = 0;        ///< shortest multiply, in columns (64)
   double columns_init = 0;           ///< added to every pass (64 on generation 2, else 0)
   double passes_fp32 = 0;            ///< cycles per column for fp32 operands (4)
-  double passes_fp32_transpose = 0;  ///< the same for an fp32 transpose (2)
-  double passes_fp32_onezero = 0;    ///< the same when one operand holds ones and zeros only (2)
+  double passes_fp32_transpose = 0;  ///< cycles per column for an fp32 transpose (2)
+  double passes_fp32_onezero = 0;    ///< cycles per column, one operand of ones and zeros (2)
   int64_t fp32_pairs = 0;  ///< LoadStationary and MultiplyMoving each, per fp32 matmul (2)
-  int64_t fp32_transpose_pairs = 0;  ///< the same per fp32 transpose (1; 2 on generation 2)
+  int64_t fp32_transpose_pairs = 0;  ///< pairs per fp32 transpose (1; 2 on generation 2)
   double load_cycles_16bit = 0;      ///< LoadStationary of 128 columns, 16-bit and narrower (32)
-  double load_cycles_16bit_strided = 0;   ///< the same, stationary innermost stride > 16 bytes
-  double load_cycles_fp32 = 0;            ///< the same, fp32: one of the fp32_pairs (256)
-  double load_cycles_fp32_transpose = 0;  ///< the same, one of the fp32_transpose_pairs
+  double load_cycles_16bit_strided = 0;   ///< LoadStationary, 16-bit, innermost stride > 16 bytes
+  double load_cycles_fp32 = 0;            ///< LoadStationary, fp32: one of the fp32_pairs (256)
+  double load_cycles_fp32_transpose = 0;  ///< LoadStationary, one of the fp32_transpose_pairs
   double strided_load_factor = 0;         ///< fp32 with a stationary innermost stride > 16 bytes
   Picoseconds load_latency{};             ///< end of a load to its completion, fixed part
-  double load_latency_cycles = 0;         ///< and its clocked part
+  double load_latency_cycles = 0;         ///< end of a load to its completion, clocked part
   Picoseconds load_advance{};    ///< cold clock: weights come sooner after a pause of the loads
   Picoseconds issue_overhead{};  ///< added to each multiply when warm (2.5 ns)
   Picoseconds load_issue{};      ///< start of a multiply to the earliest start of a LoadStationary
   Picoseconds load_queue{};      ///< LoadStationary to the earliest wait instruction after it
   Picoseconds multiply_issue{};  ///< start of a load to the earliest start of its multiply
-  Picoseconds multiply_issue_event{};  ///< the same when a wait instruction held the load up
+  Picoseconds multiply_issue_event{};  ///< multiply_issue when a wait instruction held the load up
   Picoseconds drain{};                 ///< multiply's next slot to result visible, fixed part
-  double drain_cycles = 0;             ///< and its clocked part
+  double drain_cycles = 0;             ///< multiply's next slot to result visible, clocked part
   Picoseconds gate_window{};           ///< clock gating looks at windows of this length
   double gate_up = 0;                  ///< cold to warm when the busy share is at least this
   double gate_down = 0;                ///< warm to cold when the busy share is below this
@@ -116,7 +116,7 @@ struct TensorTiming {
 struct EngineTiming {
   double minimum_cycles = 0;          ///< MIN_II
   double overhead_sbuf = 0;           ///< cycles added to the interval, source in SBUF
-  double overhead_psum = 0;           ///< the same, source in PSUM
+  double overhead_psum = 0;           ///< cycles added to the interval, source in PSUM
   double pointer_overhead = 0;        ///< cycles when a per-partition operand is read
   double function_overhead = 0;       ///< ScalarE: further cycles for a table function
   double function_overhead_sbuf = 0;  ///< ScalarE: and for a table function with SBUF source
@@ -162,20 +162,20 @@ struct Rates {
 struct DmaTiming {
   int64_t engines = 0;                    ///< DMA engines per core (16)
   double bytes_per_nanosecond = 0;        ///< one engine
-  double bytes_per_nanosecond_store = 0;  ///< the same of a store
+  double bytes_per_nanosecond_store = 0;  ///< one engine that stores
   Picoseconds packet{};                   ///< fixed time per packet
-  Picoseconds packet_store{};             ///< the same of a store, per row
+  Picoseconds packet_store{};             ///< fixed time per packet of a store, per row
   int64_t small_row = 0;  ///< loaded rows of fewer bytes take small_row_packet or more
   Picoseconds small_row_packet{};
   int64_t software_packet = 0;          ///< bytes that software descriptors pack rows into (4096)
   double hbm_bytes_per_nanosecond = 0;  ///< HBM bandwidth of a core, shared by its engines
   Picoseconds hardware_trigger{};       ///< issuing engine blocked: fixed part
-  Picoseconds hardware_trigger_element{};  ///< and per descriptor, at most 128
-  Picoseconds hardware_trigger_gap{};      ///< of that time, after the end of the instruction
+  Picoseconds hardware_trigger_element{};  ///< issuing engine blocked: per descriptor, at most 128
+  Picoseconds hardware_trigger_gap{};      ///< part of the trigger after the instruction ends
   Picoseconds hardware_first_load{};       ///< trigger start to first packet, HBM source
-  Picoseconds hardware_first_store{};      ///< the same, SBUF source
+  Picoseconds hardware_first_store{};      ///< trigger start to first packet, SBUF source
   Picoseconds software_trigger{};          ///< GpSimd blocked: fixed part
-  Picoseconds software_trigger_element{};  ///< and per descriptor
+  Picoseconds software_trigger_element{};  ///< GpSimd blocked: per descriptor
   Picoseconds software_instruction{};      ///< the instruction itself, after the generation
   Picoseconds software_first_load{};       ///< end of generation to first packet
   Picoseconds software_first_store{};
@@ -186,8 +186,8 @@ struct DmaTiming {
   Picoseconds complete_load{};  ///< last packet to semaphore visible
   Picoseconds complete_store{};
   Picoseconds load_stall{};                  ///< HBM's first answer to a load: fixed part
-  Picoseconds load_stall_kibibyte{};         ///< and per KiB
-  Picoseconds load_stall_maximum{};          ///< and at most
+  Picoseconds load_stall_kibibyte{};         ///< HBM's first answer to a load: per KiB
+  Picoseconds load_stall_maximum{};          ///< HBM's first answer to a load: at most
   Picoseconds load_stall_queued_hardware{};  ///< at most, after a load of the same queue
   Picoseconds load_stall_queued_software{};
   Picoseconds load_stall_queued_static{};
@@ -195,10 +195,10 @@ struct DmaTiming {
   /// part (its controller reads, changes and writes the word); in turn for all DMA engines.
   Picoseconds element_scatter{};
   double host_bytes_per_nanosecond = 0;  ///< host link, each direction
-  Picoseconds host_latency{};            ///< of one host copy
+  Picoseconds host_latency{};            ///< fixed time of one host copy
   double transpose_hbm = 0;   ///< throughput of an HBM to SBUF transpose, as a share of a copy's
-  double transpose_sbuf = 0;  ///< the same from SBUF
-  double compute = 0;         ///< the same of adding a tensor to what it overwrites
+  double transpose_sbuf = 0;  ///< throughput of an SBUF to SBUF transpose, as a share of a copy's
+  double compute = 0;  ///< throughput of adding to what is overwritten, as a share of a copy's
 };
 
 /// Semaphore wake-ups, [producer][consumer] in the order of EngineKind (tensor, vector, scalar,
@@ -223,10 +223,10 @@ struct PeerTiming {
 /// Collectives between ranks (device/timeline/collective_time.h). A rank is a logical core.
 struct CollectiveTiming {
   Picoseconds trigger{};                    ///< the engine hands a collective to their processors
-  Picoseconds hop_latency{};                ///< of one step of an algorithm within an instance
-  Picoseconds instance_latency{};           ///< of one step between instances
-  double link_bytes_per_nanosecond = 0;     ///< of a chip, to the others of its instance
-  double network_bytes_per_nanosecond = 0;  ///< of a chip, to other instances
+  Picoseconds hop_latency{};                ///< one step of an algorithm within an instance
+  Picoseconds instance_latency{};           ///< one step between instances
+  double link_bytes_per_nanosecond = 0;     ///< from a chip to the others of its instance
+  double network_bytes_per_nanosecond = 0;  ///< from a chip to other instances
   int64_t instance_chips = 0;               ///< chips that the links join
   Bytes mesh{};                             ///< buffers below use the mesh algorithm
   Bytes recursive{};  ///< buffers up to this recursive doubling and halving, larger ones a ring
