@@ -14,6 +14,10 @@ PAGES = ["README.md", "docs/clients.md"]
 PAGES += sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/tutorials/*.md"))
 OPTIONAL = ("accelerate", "lightning")
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FOLDERS = "device|ops|csrc|python_bindings|benchmarks|models|tools|tests|cmake"
+TREE_PATH = re.compile(rf"`((?:{FOLDERS})/[\w./-]+)`")
+#: Written by the build, or an example of a name; so is a path with "foo".
+NO_PATHS = {"device/isa/list.h", "device/arch/trnN.toml", "tests/X/"}
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]+`")
 LINK = re.compile(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)")
@@ -72,3 +76,15 @@ def test_links_within_the_repository_lead_to_files_and_headings():
             linked = (page.parent / target).resolve() if target else page
             assert linked.exists(), (page.name, target)
             assert not anchor or anchor in anchors(texts[linked]), (page.name, target, anchor)
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs"])
+def test_paths_of_the_tree_in_pages_exist(page):
+    pages = [ROOT / page] if page.endswith(".md") else sorted((ROOT / page).rglob("*.md"))
+    missing = [
+        (name.name, path)
+        for name in pages
+        for path in TREE_PATH.findall(name.read_text(encoding="utf-8"))
+        if path not in NO_PATHS and "foo" not in path and not (ROOT / path).exists()
+    ]
+    assert missing == []
