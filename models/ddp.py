@@ -1,4 +1,4 @@
-"""Data-parallel training: one process per NeuronCore, gradients averaged while backward goes on.
+"""Data-parallel training: one process per NeuronCore, gradients averaged while backward runs.
 
 Every process computes its share of a batch of digits; DistributedDataParallel averages the
 gradients over the backend `neuron_sim`. Rank 0 compares its gradients of the first step with those

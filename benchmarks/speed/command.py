@@ -34,7 +34,7 @@ def host() -> dict[str, Any]:
 
 
 def run(rows: Sequence[Row], sizes: Sizes) -> dict[str, Any]:
-    """The report of these rows, each measured with one thread. Prints to stderr as it goes on."""
+    """The report of these rows, each measured with one thread. Prints its progress to stderr."""
     report: dict[str, Any] = {"date": datetime.date.today().isoformat(), "host": host()}
     report["repetitions"] = [sizes.repetitions, sizes.long_repetitions]
     report["rows"] = []

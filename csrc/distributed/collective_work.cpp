@@ -9,7 +9,7 @@
 namespace neuron_sim {
 namespace {
 
-/// The current stream of `device` goes on at `time` or later.
+/// The current stream of `device` continues at `time` or later.
 void wait_in_simulated_time(int device, Picoseconds time) {
   translate_errors([&] { schedule(device).block(current_stream(device), time); });
 }

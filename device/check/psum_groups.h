@@ -18,7 +18,7 @@ class PsumGroups {
  public:
   explicit PsumGroups(const Program& program);
 
-  /// What is wrong with a product that goes on with a group, or begins one.
+  /// What is wrong with a product that continues or begins a group.
   struct Fault {
     enum class Kind : uint8_t { kInterleaved, kReadBefore, kLost } kind;
     /// The instruction that began another group in the bank, read the group, or wrote what is lost.

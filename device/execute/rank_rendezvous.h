@@ -17,7 +17,7 @@ namespace neuron_sim {
 /// The ranks that run together, each on its own thread. A rank waits at a collective until
 /// all ranks of its group are at the same one; the last to come moves the bytes of all.
 ///
-/// KernelError, in all waiting ranks and for whoever calls check(): no rank can go on, because
+/// KernelError, in all waiting ranks and for whoever calls check(): no rank can continue, because
 /// ranks of a group are at different collectives or have ended, or a group names a rank that does
 /// not run.
 class RankRendezvous {

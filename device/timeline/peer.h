@@ -10,9 +10,9 @@ namespace neuron_sim {
 
 /// Both cores' time of the instructions they meet at. No public figures: Architecture::peer.
 ///
-/// core_barrier: each engine writes a semaphore of the other core (peer.signal) and goes on when it
+/// core_barrier: each engine writes a semaphore of the other core (peer.signal) and continues when it
 /// sees the other core's semaphore (peer.latency later).
-/// sendrecv by DMA: each engine triggers its transfer and goes on. The transfers are between two
+/// sendrecv by DMA: each engine triggers its transfer and continues. The transfers are between two
 /// barriers of that kind (nki.isa.sendrecv: "with CoreBarrier synchronization"): dst must be free,
 /// and all operations of a group complete before any can proceed.
 /// sendrecv by gpsimd_dma: GpSimd waits for the other core's signal and moves the tile itself.

@@ -46,7 +46,7 @@ FallbackPolicy parse_fallback_policy(std::string_view name) {
   if (name == "warn") return FallbackPolicy::kWarn;
   if (name == "error") return FallbackPolicy::kError;
   TORCH_CHECK_VALUE(false, "neuron_sim: the fallback policy '", name,
-                    "' is none of 'allow', 'warn' and 'error'");
+                    "' is not one of 'allow', 'warn' and 'error'");
 }
 
 FallbackPolicy fallback_policy() {

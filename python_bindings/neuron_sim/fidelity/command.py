@@ -89,7 +89,7 @@ def _add_leave_out(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--results",
         metavar="FILE",
-        help="with --leave-one-author-out: keep simulated times there; a run goes on with them",
+        help="with --leave-one-author-out: keep simulated times there, for a later run to use",
     )
     parser.add_argument(
         "--jobs",

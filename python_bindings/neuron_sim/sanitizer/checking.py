@@ -100,8 +100,9 @@ class sanitize:
 
     raise_error: SanitizeError after the first kernel or operator with a finding of severity
     "error"; else all findings of the block are collected in the block's list, each once, and
-    programs go on where they can. first_non_finite: a note where the first NaN or infinity arises
-    from finite values. precision: a note per tile that loses much of its values' precision. Blocks
+    programs continue where they can. first_non_finite: a note where the first NaN or infinity
+    arises from finite values. precision: a note per tile that loses much of its values' precision.
+    Blocks
     may be nested: the innermost one gets the findings. Bytes and simulated times do not change.
     """
 

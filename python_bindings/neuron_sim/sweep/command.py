@@ -120,7 +120,7 @@ def declarations(target: str) -> tuple[dict[str, tuple[Value, ...]], dict[str, s
 
 def run(arguments: argparse.Namespace) -> int:
     """SUCCESS. ValueError for a study that cannot be run; ProgramError when all points failed;
-    KeyboardInterrupt after a sentence that says how to go on."""
+    KeyboardInterrupt after a sentence that says how to continue."""
     study = study_of(arguments)
     rows = _swept(study, arguments)
     if arguments.csv is not None:

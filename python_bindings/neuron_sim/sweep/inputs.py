@@ -29,7 +29,7 @@ def size_names(text: str) -> set[str]:
 
 def declared_input(text: str, parameters: Mapping[str, Value]) -> Any:
     """An array without contents for an NKI kernel. ValueError for a text of another form, a size
-    that no parameter gives, or a dtype that there is not."""
+    that no parameter gives, or an unknown dtype."""
     from neuron_sim.nki.tracing.dtypes import dtype_of  # kernels only
     from neuron_sim.nki.typing import tensor  # as above
 

@@ -126,7 +126,7 @@ def _traced(function: Any, arguments: dict[str, Value], inputs: Mapping[str, str
     """What a function returns; a kernel is traced with declared arrays."""
     if not hasattr(function, "traced"):
         if inputs:
-            raise ValueError("inputs are those of an NKI kernel; this function is none.")
+            raise ValueError("inputs are those of an NKI kernel; this function is not one.")
         return function(**arguments)
     declared = {name: declared_input(text, arguments) for name, text in inputs.items()}
     return function.traced(**declared, **_accepted(function, arguments, inputs))

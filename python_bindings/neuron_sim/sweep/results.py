@@ -1,4 +1,4 @@
-"""Results in a file of JSON lines that is only appended to: a sweep goes on where it was stopped.
+"""Results in a file of JSON lines that is only appended to: a stopped sweep continues.
 
 A line is {"key", "point", "figures"}; the key identifies all that the figures follow from, so that
 one file serves several sweeps. A line that was cut off by a crash is ignored.

@@ -288,7 +288,7 @@ def set_kernel_cache_limit(limit: int) -> None:
 
 
 def clear_kernel_cache() -> None:
-    """Evicts all compiled kernels; the statistics go on."""
+    """Evicts all compiled kernels; the statistics stay."""
     _C.clear_kernel_cache()
 
 

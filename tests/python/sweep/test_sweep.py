@@ -100,7 +100,7 @@ def test_functions_return_traced_kernels_whose_figures_are_added():
         ("scaled", {"factor": (1,)}, {"x": "float32[128, n]"}, "'n' is no whole number"),
         ("scaled", {"factor": (1,)}, {"x": "float32 128"}, "must be DTYPE[SIZE, ...]"),
         ("scaled", {"factor": (1,)}, {"x": "float31[128, 4]"}, "float31"),
-        ("not_a_kernel", {"size": (8,)}, {"x": "float32[1]"}, "this function is none"),
+        ("not_a_kernel", {"size": (8,)}, {"x": "float32[1]"}, "this function is not one"),
         ("returns_nothing", {"size": (8,)}, {}, "must return kernel.traced(...)"),
     ],
 )
