@@ -62,9 +62,8 @@ def fuzz(
     found = unknown(findings, load_known())
     kinds = len({finding.kind for finding in found})
     print(
-        f"{fuzz_class}: {seed - first} cases from seed {first} in "
-        f"{time.monotonic() - started:.0f} s: {len(found)} findings of {kinds} kinds, "
-        f"{len(findings) - len(found)} known ({counts})"
+        f"{fuzz_class}: {seed - first} cases from seed {first} in {time.monotonic() - started:.0f} "
+        f"s: {len(found)} findings of {kinds} kinds, {len(findings) - len(found)} known ({counts})"
     )
     return found
 

@@ -25,7 +25,8 @@ def trace(limit, argument):
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_call_at_the_limit_is_emitted_and_one_beyond_it_is_refused(name):
     limit = LIMITS[name]
-    trace(limit, limit.allowed)
+    allowed, refused = limit.sides
+    trace(limit, allowed)
     with pytest.raises(limit.error) as caught:
-        trace(limit, limit.refused)
+        trace(limit, refused)
     assert str(caught.value) == limit.sentence

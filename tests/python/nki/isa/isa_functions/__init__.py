@@ -18,13 +18,21 @@ from . import (
     sequencing,
     tensor,
 )
+from .function import Function
 
 _MODULES = (
     activation, dma, elementwise, gathers, movement, random, reduction, scans, search, selections,
     sequencing, tensor,
 )  # fmt: skip
 
-FUNCTIONS = {name: row for module in _MODULES for name, row in module.ROWS.items()}
+FUNCTIONS = {
+    name: row for each in _MODULES for name, row in vars(each).items() if isinstance(row, Function)
+}
+
+
+def by_suffix(entries):
+    """A row's costs or examples by their suffixes."""
+    return entries if isinstance(entries, dict) else {"": entries}
 
 
 def entries(kind):
@@ -32,5 +40,5 @@ def entries(kind):
     return {
         f"{name} {suffix}".strip(): entry
         for name, row in FUNCTIONS.items()
-        for suffix, entry in getattr(row, kind).items()
+        for suffix, entry in by_suffix(getattr(row, kind)).items()
     }

@@ -35,15 +35,15 @@ class Cost:
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit of the vendor's function page: `body(allowed)` is emitted, `body(refused)` is an
-    error of that type and sentence, which names instruction, operand, value and limit."""
+    """A limit of the vendor's function page: `body` of the first of `sides` is emitted, that of the
+    second is an error of that type and sentence, which names instruction, operand, value and limit.
+    """
 
-    architecture: str
     body: Callable
-    allowed: object
-    refused: object
-    error: type
+    sides: tuple
     sentence: str
+    error: type = ValueError
+    architecture: str = "trn2"
     cores: int = 1
 
 
@@ -63,15 +63,17 @@ class Function:
     """One function of nki.isa.
 
     `signature`, `old_signature`: the vendor's parameters in nki.isa and neuronxcc.nki.isa, without
-    the parentheses; None where the language does not have it. `costs`, `examples`: by what is said
-    of them after the function's name ("of bf16", "on GpSimd"), "" for the plain one. `tests`:
-    "example", "limit" or "cost" -> file and name of the test that proves it instead of a row here;
-    a name in brackets is a key of that test's table.
+    the parentheses; None where the language does not have it. `costs`, `examples`: one, or several
+    by what is said of them after the function's name ("of bf16", "on GpSimd"), "" for the plain
+    one. `example_test`, `limit_test`, `cost_test`: file::name of the test that proves it instead of
+    a row here; a name in brackets is a key of that test's table.
     """
 
     signature: str | None = None
     old_signature: str | None = None
     limit: Limit | None = None
-    costs: Mapping[str, Cost] = field(default_factory=dict)
-    examples: Mapping[str, Example] = field(default_factory=dict)
-    tests: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    costs: Cost | Mapping[str, Cost] = field(default_factory=dict)
+    examples: Example | Mapping[str, Example] = field(default_factory=dict)
+    example_test: str | None = None
+    limit_test: str | None = None
+    cost_test: str | None = None
