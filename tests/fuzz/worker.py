@@ -23,12 +23,9 @@ from findings import Finding, FoundError, unexpected
 # The classes and their modules. A module has run_case(seed), which returns a word for the summary,
 # raises FoundError, or lets an exception through that nobody expects.
 CLASSES = {
-    "operators": "operator_cases",
-    "nki": "nki_cases",
-    "programs": "program_cases",
-    "files": "file_cases",
-    "commands": "command_cases",
-}
+    "operators": "operator_cases", "nki": "nki_cases", "programs": "program_cases",
+    "files": "file_cases", "commands": "command_cases",
+}  # fmt: skip
 # A case takes milliseconds; this is for a machine with much else to do.
 CASE_SECONDS = 120.0
 START_SECONDS = 900.0

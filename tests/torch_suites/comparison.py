@@ -12,12 +12,9 @@ from torch.utils import _pytree as pytree
 # (relative, absolute). Those of torch.testing, float32 wider: the chip's activation tables and its
 # order of summation are not those of the host.
 TOLERANCES = {
-    torch.float16: (1e-3, 1e-4),
-    torch.bfloat16: (1.6e-2, 1e-4),
-    torch.float32: (1e-4, 1e-5),
-    torch.complex32: (1e-3, 1e-4),
-    torch.complex64: (1e-4, 1e-5),
-}
+    torch.float16: (1e-3, 1e-4), torch.bfloat16: (1.6e-2, 1e-4), torch.float32: (1e-4, 1e-5),
+    torch.complex32: (1e-3, 1e-4), torch.complex64: (1e-4, 1e-5),
+}  # fmt: skip
 # A result that is further from the CPU's is right if it is not much further from the exact one.
 ERROR_RATIO = 2.0
 

@@ -11,12 +11,9 @@ from torch.utils import _pytree as pytree
 
 DEVICE = "neuron_sim"
 _WIDER = {
-    torch.float16: torch.float64,
-    torch.bfloat16: torch.float64,
-    torch.float32: torch.float64,
-    torch.complex32: torch.complex128,
-    torch.complex64: torch.complex128,
-}
+    torch.float16: torch.float64, torch.bfloat16: torch.float64, torch.float32: torch.float64,
+    torch.complex32: torch.complex128, torch.complex64: torch.complex128,
+}  # fmt: skip
 
 
 class UnsupportedLayoutError(Exception):

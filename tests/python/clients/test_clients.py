@@ -181,13 +181,10 @@ else:
     output_of(program, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("device", "error", "sentence"),
-    [
-        ("cpu", ValueError, "'cpu', which is no neuron_sim device"),
-        ("neuron_sim:99", RuntimeError, "device index 99 is out of range"),
-    ],
-)
+@pytest.mark.parametrize(("device", "error", "sentence"), [
+    ("cpu", ValueError, "'cpu', which is no neuron_sim device"),
+    ("neuron_sim:99", RuntimeError, "device index 99 is out of range"),
+])  # fmt: skip
 def test_a_device_that_cannot_be_used_is_refused(device, error, sentence, monkeypatch):
     monkeypatch.delenv("ACCELERATE_TORCH_DEVICE", raising=False)
     with pytest.raises(error, match=sentence):

@@ -84,14 +84,11 @@ def test_the_exit_code_says_whether_architectures_differ_when_asked(capsys, fast
     assert capsys.readouterr().out == "No differences.\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("show", "trn2", "clock.*"), "no fact matches 'clock.*' (did you mean clocks."),
-        (("show", "trn2", "--certainty", "sure"), "no fact is 'sure'; there are assumed, "),
-        (("show", "trn9"), "architecture 'trn9' is unknown"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "sentence"), [
+    (("show", "trn2", "clock.*"), "no fact matches 'clock.*' (did you mean clocks."),
+    (("show", "trn2", "--certainty", "sure"), "no fact is 'sure'; there are assumed, "),
+    (("show", "trn9"), "architecture 'trn9' is unknown"),
+])  # fmt: skip
 def test_what_is_not_there_is_refused(capsys, arguments, sentence):
     assert main(["arch", *arguments]) == 2
     assert sentence in capsys.readouterr().err

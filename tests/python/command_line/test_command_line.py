@@ -26,16 +26,13 @@ def test_the_version_is_that_of_the_package(capsys):
     assert capsys.readouterr().out == f"neuron-sim {importlib.metadata.version('neuron_sim')}\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "nearest"),
-    [
-        (["sweeep"], "sweep"),
-        (["archs"], "arch"),
-        (["arch", "shw"], "show"),
-        (["info", "--jsn"], "--json"),
-        (["tune", "k.py:f", "--trails=3"], "--trials"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "nearest"), [
+    (["sweeep"], "sweep"),
+    (["archs"], "arch"),
+    (["arch", "shw"], "show"),
+    (["info", "--jsn"], "--json"),
+    (["tune", "k.py:f", "--trails=3"], "--trials"),
+])  # fmt: skip
 def test_the_nearest_word_is_suggested(capsys, arguments, nearest):
     assert ended(*arguments) == 2
     assert capsys.readouterr().err.endswith(f"(did you mean {nearest}?)\n")

@@ -70,15 +70,12 @@ def test_a_kernel_that_raises_fails_its_point_and_no_other(capsys):
     assert "kernels.py, line " in error and error.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("line", "sentence"),
-    [
-        ("{}['key']", "KeyError: 'key' ("),
-        ("import absent_package", "No module named 'absent_package'"),
-        ("raise SystemExit('done')", "it ends the process with done."),
-        ("x = (", "SyntaxError: "),
-    ],
-)
+@pytest.mark.parametrize(("line", "sentence"), [
+    ("{}['key']", "KeyError: 'key' ("),
+    ("import absent_package", "No module named 'absent_package'"),
+    ("raise SystemExit('done')", "it ends the process with done."),
+    ("x = (", "SyntaxError: "),
+])  # fmt: skip
 @pytest.mark.parametrize("command", ["sweep", "tune"])
 def test_a_file_that_fails_is_a_failure(capsys, folder, command, line, sentence):
     (folder / "kernels.py").write_text(KERNEL.format(line=line))
@@ -87,33 +84,27 @@ def test_a_file_that_fails_is_a_failure(capsys, folder, command, line, sentence)
     assert f"neuron-sim {command}: error: {folder / 'kernels.py'}: {sentence}" in error
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["sweep", "absent.py:f", "--over", "a=1"], "there is no file 'absent.py'"),
-        (["tune", "kernels.py:doubled", "--over", "N="], "'N=' must be NAME=VALUE"),
-        (["arch", "show", "trn9"], "architecture 'trn9' is unknown"),
-        (["replay", "absent"], "absent"),
-        (["compare", "absent.html", "absent.html"], "absent.html"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "sentence"), [
+    (["sweep", "absent.py:f", "--over", "a=1"], "there is no file 'absent.py'"),
+    (["tune", "kernels.py:doubled", "--over", "N="], "'N=' must be NAME=VALUE"),
+    (["arch", "show", "trn9"], "architecture 'trn9' is unknown"),
+    (["replay", "absent"], "absent"),
+    (["compare", "absent.html", "absent.html"], "absent.html"),
+])  # fmt: skip
 def test_what_is_not_there_is_wrong_usage(capsys, arguments, sentence):
     code, error = ended(capsys, *arguments)
     assert code == WRONG_USAGE and sentence in error and error.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("error", "code"),
-    [
-        (ValueError("no."), WRONG_USAGE),
-        (TypeError("no."), WRONG_USAGE),
-        (OSError(errno.EACCES, "Permission denied", "file"), WRONG_USAGE),
-        (ProgramError("no."), FAILURE),
-        (MemoryError(), FAILURE),
-        (BrokenPipeError(errno.EPIPE, "Broken pipe"), FAILURE),
-        (KeyboardInterrupt(), INTERRUPTED),
-    ],
-)
+@pytest.mark.parametrize(("error", "code"), [
+    (ValueError("no."), WRONG_USAGE),
+    (TypeError("no."), WRONG_USAGE),
+    (OSError(errno.EACCES, "Permission denied", "file"), WRONG_USAGE),
+    (ProgramError("no."), FAILURE),
+    (MemoryError(), FAILURE),
+    (BrokenPipeError(errno.EPIPE, "Broken pipe"), FAILURE),
+    (KeyboardInterrupt(), INTERRUPTED),
+])  # fmt: skip
 def test_an_error_has_the_code_of_its_kind(monkeypatch, capfd, error, code):
     def run(arguments):
         raise error

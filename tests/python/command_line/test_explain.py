@@ -42,13 +42,10 @@ def test_an_architecture_without_the_instruction_says_so(capsys):
     assert engines["trn1"] == engines["trn2"] == "not there" and engines["trn3"] == "Vector"
 
 
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
-        ("nc_matmull", "there is no instruction 'nc_matmull' (did you mean nc_matmul?)."),
-        ("qqqq", "there is no instruction 'qqqq'."),
-    ],
-)
+@pytest.mark.parametrize(("name", "sentence"), [
+    ("nc_matmull", "there is no instruction 'nc_matmull' (did you mean nc_matmul?)."),
+    ("qqqq", "there is no instruction 'qqqq'."),
+])  # fmt: skip
 def test_an_unknown_instruction_is_refused(capsys, name, sentence):
     assert main(["explain", name]) == 2
     assert capsys.readouterr().err == f"neuron-sim explain: error: {sentence}\n"

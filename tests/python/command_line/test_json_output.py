@@ -119,17 +119,14 @@ def test_a_result_of_failures_is_printed_before_their_sentence(capfd):
     assert error.splitlines()[-1].startswith("neuron-sim sweep: error: every point was refused: ")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["arch", "show", "trn9"], "architecture 'trn9' is unknown"),
-        (["explain", "nc_matmul", "--arch", "trn9"], "architecture 'trn9' is unknown"),
-        (["sweep", *STUDY, "--over", "P=64", "--arch", "trn9"], "architecture 'trn9' is unknown"),
-        (["fleet", "--timing-only", "--arch", "trn9"], "architecture 'trn9' is unknown"),
-        (["model"], "MODEL is missing"),
-        (["replay", "absent"], "absent"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "sentence"), [
+    (["arch", "show", "trn9"], "architecture 'trn9' is unknown"),
+    (["explain", "nc_matmul", "--arch", "trn9"], "architecture 'trn9' is unknown"),
+    (["sweep", *STUDY, "--over", "P=64", "--arch", "trn9"], "architecture 'trn9' is unknown"),
+    (["fleet", "--timing-only", "--arch", "trn9"], "architecture 'trn9' is unknown"),
+    (["model"], "MODEL is missing"),
+    (["replay", "absent"], "absent"),
+])  # fmt: skip
 def test_an_error_is_one_sentence_and_no_json(capfd, arguments, sentence):
     code, out, error = ended(capfd, *arguments, "--json")
     assert (code, out) == (WRONG_USAGE, "")
@@ -137,14 +134,11 @@ def test_an_error_is_one_sentence_and_no_json(capfd, arguments, sentence):
     assert last.startswith(f"neuron-sim {arguments[0]}: error: ") and sentence in last
 
 
-@pytest.mark.parametrize(
-    ("file", "sentence"),
-    [
-        ("none/result.json", "none/result.json: No such file or directory."),
-        ("kernels.py/result.json", "kernels.py/result.json: Not a directory."),
-        (".", ".: Is a directory."),
-    ],
-)
+@pytest.mark.parametrize(("file", "sentence"), [
+    ("none/result.json", "none/result.json: No such file or directory."),
+    ("kernels.py/result.json", "kernels.py/result.json: Not a directory."),
+    (".", ".: Is a directory."),
+])  # fmt: skip
 def test_a_file_that_cannot_be_written_is_known_before_any_work(capfd, folder, file, sentence):
     code, out, error = ended(capfd, "sweep", *STUDY, "--over", "P=64", "--output", file)
     assert (code, out) == (WRONG_USAGE, "")

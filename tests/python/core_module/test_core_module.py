@@ -142,28 +142,16 @@ def test_tfloat32_rounds_to_ten_mantissa_bits_to_nearest_even():
     assert_same(_core.rounded(values, "tfloat32"), expected)
 
 
-@pytest.mark.parametrize(
-    "dtype, value, result",
-    [
-        ("float8_e4m3", 240.0, 240.0),
-        ("float8_e4m3", 247.99998, 240.0),
-        ("float8_e4m3", 248.0, np.inf),
-        ("float8_e4m3", 2.0**-10, 0.0),  # half of the smallest subnormal: a tie to even
-        ("float8_e4m3", -(2.0**-9), -(2.0**-9)),
-        ("float8_e4m3fn", 464.0, 448.0),
-        ("float8_e4m3fn", 464.1, np.nan),
-        ("float4_e2m1fn_x4", 2.5, 2.0),
-        ("float4_e2m1fn_x4", 1e9, 6.0),
-        ("float8_e5m2", 57344.0, 57344.0),
-        ("float8_e5m2", 61440.0, np.inf),
-        ("float16", 65519.996, 65504.0),
-        ("float16", 65520.0, np.inf),
-        ("bfloat16", 1.00390625, 1.0),  # 1 + 2^-8
-        ("bfloat16", 1.01171875, 1.015625),  # 1 + 3 * 2^-8
-        ("tfloat32", 1.00048828125, 1.0),  # 1 + 2^-11
-        ("tfloat32", 1.00146484375, 1.001953125),  # 1 + 3 * 2^-11
-    ],
-)
+@pytest.mark.parametrize("dtype, value, result", [
+    ("float8_e4m3", 240.0, 240.0), ("float8_e4m3", 247.99998, 240.0),
+    ("float8_e4m3", 248.0, np.inf), ("float8_e4m3", 2.0**-10, 0.0),
+    ("float8_e4m3", -(2.0**-9), -(2.0**-9)), ("float8_e4m3fn", 464.0, 448.0),
+    ("float8_e4m3fn", 464.1, np.nan), ("float4_e2m1fn_x4", 2.5, 2.0),
+    ("float4_e2m1fn_x4", 1e9, 6.0), ("float8_e5m2", 57344.0, 57344.0),
+    ("float8_e5m2", 61440.0, np.inf), ("float16", 65519.996, 65504.0), ("float16", 65520.0, np.inf),
+    ("bfloat16", 1.00390625, 1.0), ("bfloat16", 1.01171875, 1.015625),
+    ("tfloat32", 1.00048828125, 1.0), ("tfloat32", 1.00146484375, 1.001953125),
+])  # fmt: skip
 def test_limits_and_ties_round_as_written(dtype, value, result):
     both = np.array([value, -value], dtype=np.float32)
     assert_same(_core.rounded(both, dtype), np.array([result, -result], dtype=np.float32))
@@ -242,16 +230,13 @@ def test_limits_of_a_toml_file_are_the_limits_of_its_kernels(tmp_path):
         _core.time_kernel("ffnn_predict", shapes, architecture=str(path))
 
 
-@pytest.mark.parametrize(
-    "content, parts",
-    [
-        ('base = "trn9"\n', ["architecture 'trn9' is unknown"]),
-        ('base = "trn2"\nbananas = 3\n', ["key 'bananas'", "is unknown"]),
-        ("base = \n", ["line 1", "is not valid TOML"]),
-        ('base = "mine.toml"\n', ["key 'base'", "leads back to itself"]),
-        ("", ["is missing, and no base has it"]),
-    ],
-)
+@pytest.mark.parametrize("content, parts", [
+    ('base = "trn9"\n', ["architecture 'trn9' is unknown"]),
+    ('base = "trn2"\nbananas = 3\n', ["key 'bananas'", "is unknown"]),
+    ("base = \n", ["line 1", "is not valid TOML"]),
+    ('base = "mine.toml"\n', ["key 'base'", "leads back to itself"]),
+    ("", ["is missing, and no base has it"]),
+])  # fmt: skip
 def test_a_wrong_toml_file_is_refused_with_its_name(tmp_path, content, parts):
     path = tmp_path / "mine.toml"
     path.write_text(content)

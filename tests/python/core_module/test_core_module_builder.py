@@ -79,15 +79,10 @@ def test_every_step_lies_within_the_body():
         assert step["start_ns"] <= step["done_ns"] <= end + 1e-6
 
 
-@pytest.mark.parametrize(
-    ("index", "shape"),
-    [
-        ((slice(None), slice(1, 6)), [4, 5]),
-        ((slice(0, 2), slice(0, 7, 3)), [2, 3]),
-        ((1,), [1, 8]),
-        ((slice(2, None),), [2, 8]),
-    ],
-)
+@pytest.mark.parametrize(("index", "shape"), [
+    ((slice(None), slice(1, 6)), [4, 5]), ((slice(0, 2), slice(0, 7, 3)), [2, 3]), ((1,), [1, 8]),
+    ((slice(2, None),), [2, 8]),
+])  # fmt: skip
 def test_tiles_are_indexed_like_arrays(index, shape):
     tile = _core.Builder("index").sbuf("tile", [4, 8])
     assert tile[index].shape == shape
@@ -99,14 +94,11 @@ def test_an_index_of_an_hbm_dimension_removes_it():
     assert tensor[3, :, 2:5].shape == [4, 3]
 
 
-@pytest.mark.parametrize(
-    ("index", "error"),
-    [
-        ((slice(0, 5),), "index range [0, 4] exceed dimension size of 4"),
-        ((slice(0, 4), slice(3, 9)), "index range [3, 8] exceed dimension size of 8"),
-        ((0, 0, 0), "too many indices: 3 for tile[4, 8]"),
-    ],
-)
+@pytest.mark.parametrize(("index", "error"), [
+    ((slice(0, 5),), "index range [0, 4] exceed dimension size of 4"),
+    ((slice(0, 4), slice(3, 9)), "index range [3, 8] exceed dimension size of 8"),
+    ((0, 0, 0), "too many indices: 3 for tile[4, 8]"),
+])  # fmt: skip
 def test_an_index_outside_of_a_tile_is_refused(index, error):
     tile = _core.Builder("index").sbuf("tile", [4, 8])
     with pytest.raises(IndexError) as raised:
@@ -131,17 +123,14 @@ def test_a_refused_instruction_leaves_the_builder_usable():
     assert builder.finish().instructions == 1
 
 
-@pytest.mark.parametrize(
-    ("call", "error"),
-    [
-        (lambda b, t: b.tensor_tensor(t, t, t, "plus"), "operator 'plus' is unknown"),
-        (lambda b, t: b.activation(t, "swish2", t), "activation function 'swish2' is unknown"),
-        (lambda b, t: b.tensor_copy(t, t, engine="dve"), "engine 'dve' is unknown"),
-        (lambda b, t: b.sbuf("x", [2, 2], "float99"), "dtype 'float99' is unknown"),
-        (lambda b, t: b.place("hbm", "x", [2, 2], "float32", 0), "memory 'hbm' is unknown"),
-        (lambda b, t: b.constant("c", [2, 2], "float32", b"1234"), "its shape needs 16"),
-    ],
-)
+@pytest.mark.parametrize(("call", "error"), [
+    (lambda b, t: b.tensor_tensor(t, t, t, "plus"), "operator 'plus' is unknown"),
+    (lambda b, t: b.activation(t, "swish2", t), "activation function 'swish2' is unknown"),
+    (lambda b, t: b.tensor_copy(t, t, engine="dve"), "engine 'dve' is unknown"),
+    (lambda b, t: b.sbuf("x", [2, 2], "float99"), "dtype 'float99' is unknown"),
+    (lambda b, t: b.place("hbm", "x", [2, 2], "float32", 0), "memory 'hbm' is unknown"),
+    (lambda b, t: b.constant("c", [2, 2], "float32", b"1234"), "its shape needs 16"),
+])  # fmt: skip
 def test_unknown_names_are_refused(call, error):
     builder = _core.Builder("names")
     with pytest.raises(ValueError) as raised:
@@ -149,13 +138,10 @@ def test_unknown_names_are_refused(call, error):
     assert error in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("arrays", "error"),
-    [
-        ([np.zeros(4, np.float32)], "has 3 arguments, not 1"),
-        ([np.zeros(4, np.float32)] * 3, "argument 'x' has 84 bytes, the array has 16"),
-    ],
-)
+@pytest.mark.parametrize(("arrays", "error"), [
+    ([np.zeros(4, np.float32)], "has 3 arguments, not 1"),
+    ([np.zeros(4, np.float32)] * 3, "argument 'x' has 84 bytes, the array has 16"),
+])  # fmt: skip
 def test_run_refuses_arrays_that_do_not_fit(arrays, error):
     with pytest.raises(ValueError, match=error):
         scaled_sum(rows=1).run(arrays)

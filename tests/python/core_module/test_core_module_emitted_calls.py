@@ -92,14 +92,11 @@ def refused(kernel):
     return type(caught.value), str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("good", "bad", "words"),
-    [
-        ("slice(0, 8)", "slice(8, 17)", "equal element counts"),
-        ("slice(0, 8)", "slice(60, 68)", "Out-of-bound"),
-        ("slice(0, 8)", "slice(8, 8)", ""),
-    ],
-)
+@pytest.mark.parametrize(("good", "bad", "words"), [
+    ("slice(0, 8)", "slice(8, 17)", "equal element counts"),
+    ("slice(0, 8)", "slice(60, 68)", "Out-of-bound"),
+    ("slice(0, 8)", "slice(8, 8)", ""),
+])  # fmt: skip
 def test_an_iteration_that_differs_is_refused_as_if_it_were_the_first(good, bad, words):
     body = "    for f in ({}):\n        nisa.dma_copy(dst=out[:, 0:8], src=a[:, f])\n"
     later = refused(kernel_of(body.format(", ".join([good, good, good, bad]))))

@@ -45,32 +45,24 @@ def traced_in_the_new_language(body, in_hbm=False):
     return found[-1]
 
 
-@pytest.mark.parametrize(
-    "index",
-    [
-        lambda: np.s_[:, 4:8],
-        lambda: np.s_[0:32, 4:8:2],
-        lambda: (slice(None), nl.ds(4, 4)),
-        lambda: (nl.arange(128)[:, None], 8 + nl.arange(4)[None, :]),
-    ],
-)
+@pytest.mark.parametrize("index", [
+    lambda: np.s_[:, 4:8],
+    lambda: np.s_[0:32, 4:8:2],
+    lambda: (slice(None), nl.ds(4, 4)),
+    lambda: (nl.arange(128)[:, None], 8 + nl.arange(4)[None, :]),
+])  # fmt: skip
 def test_a_part_at_the_same_index_is_the_part_made_before(index):
     assert traced(lambda x: x[index()] is x[index()])
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (lambda: np.s_[:, 4:8], lambda: np.s_[:, 4:9]),
-        (lambda: np.s_[:, 4:8], lambda: np.s_[:, 4:8:2]),
-        (lambda: np.s_[:, 4:8], lambda: (slice(None), nl.ds(4, 5))),
-        (lambda: np.s_[:, 1:2], lambda: np.s_[:, 2]),
-        (
-            lambda: (nl.arange(128)[:, None], nl.arange(4)[None, :]),
-            lambda: (nl.arange(128)[:, None], nl.arange(5)[None, :]),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("one", "other"), [
+    (lambda: np.s_[:, 4:8], lambda: np.s_[:, 4:9]),
+    (lambda: np.s_[:, 4:8], lambda: np.s_[:, 4:8:2]),
+    (lambda: np.s_[:, 4:8], lambda: (slice(None), nl.ds(4, 5))),
+    (lambda: np.s_[:, 1:2], lambda: np.s_[:, 2]),
+    (lambda: (nl.arange(128)[:, None], nl.arange(4)[None, :]),
+        lambda: (nl.arange(128)[:, None], nl.arange(5)[None, :])),
+])  # fmt: skip
 def test_a_part_at_another_index_is_another(one, other):
     parts = traced(lambda x: (x[one()], x[other()], x[one()]))
     assert parts[0] is not parts[1]

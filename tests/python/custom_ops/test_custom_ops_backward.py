@@ -13,19 +13,14 @@ STEPS = {
     "vector_add": (OPS.vector_add, [(4, 3, 7), (3, 1)]),
     "matmul": (OPS.matmul, [(5, 130), (130, 7)]),
     "transpose": (OPS.transpose, [(5, 130)]),
-    "bias_add_activation": (
-        lambda x, bias: OPS.bias_add_activation(x, bias, "gelu"),
-        [(2, 9, 33), (33,)],
-    ),
+    "bias_add_activation": (lambda x, bias: OPS.bias_add_activation(x, bias, "gelu"),
+        [(2, 9, 33), (33,)]),
     "conv2d_maxpool": (
         lambda x, w, b: OPS.conv2d_maxpool(x, w, b, 2, stride=[2, 1], padding=1, activation="tanh"),
-        [(3, 4, 15, 8), (6, 4, 3, 3), (6,)],
-    ),
-    "ffnn_forward": (
-        lambda x, *p: OPS.ffnn_forward(x, p[:2], p[2:]),
-        [(9, 5), (5, 8), (8, 3), (8,), (3,)],
-    ),
-}
+        [(3, 4, 15, 8), (6, 4, 3, 3), (6,)]),
+    "ffnn_forward": (lambda x, *p: OPS.ffnn_forward(x, p[:2], p[2:]),
+        [(9, 5), (5, 8), (8, 3), (8,), (3,)]),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -129,38 +124,19 @@ def test_the_gradient_of_a_gradient_is_refused(name, place):
 
 
 @pytest.mark.parametrize("place", ["neuron_sim", "cpu", "meta"])
-@pytest.mark.parametrize(
-    "name, change, kind, message",
-    [
-        (
-            "bias_add_activation_backward",
-            lambda g: g[:, :2],
-            ValueError,
-            "bias_add_activation_backward: dimension 1 of gradient [2, 2] float32 is 2, expected 3"
-            " (the result of the op).",
-        ),
-        (
-            "bias_add_activation_backward",
-            lambda g: g[0],
-            ValueError,
-            "bias_add_activation_backward: gradient [3] float32 has 1 dimensions, expected 2.",
-        ),
-        (
-            "conv2d_maxpool_backward",
-            lambda g: g.half(),
-            TypeError,
-            "conv2d_maxpool_backward: input [1, 3, 6, 6] float32 and gradient [1, 2, 3, 3] float16"
-            " have different dtypes.",
-        ),
-        (
-            "conv2d_maxpool_backward",
-            lambda g: g[..., :1, :],
-            ValueError,
-            "conv2d_maxpool_backward: dimension 2 of gradient [1, 2, 1, 3] float32 is 1, expected 3"
-            " (the result of the op).",
-        ),
-    ],
-)
+@pytest.mark.parametrize("name, change, kind, message", [
+    ("bias_add_activation_backward", lambda g: g[:, :2], ValueError,
+        "bias_add_activation_backward: dimension 1 of gradient [2, 2] float32 is 2, expected 3 "
+        "(the result of the op)."),
+    ("bias_add_activation_backward", lambda g: g[0], ValueError,
+        "bias_add_activation_backward: gradient [3] float32 has 1 dimensions, expected 2."),
+    ("conv2d_maxpool_backward", lambda g: g.half(), TypeError,
+        "conv2d_maxpool_backward: input [1, 3, 6, 6] float32 and gradient [1, 2, 3, 3] float16 "
+        "have different dtypes."),
+    ("conv2d_maxpool_backward", lambda g: g[..., :1, :], ValueError,
+        "conv2d_maxpool_backward: dimension 2 of gradient [1, 2, 1, 3] float32 is 1, expected 3 "
+        "(the result of the op)."),
+])  # fmt: skip
 def test_a_gradient_unlike_the_result_is_refused(place, name, change, kind, message):
     gradient, *others = backward_calls(place)[name]
     with pytest.raises(kind, match=f"^{re.escape(message)}$"):

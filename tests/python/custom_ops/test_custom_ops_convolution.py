@@ -217,40 +217,24 @@ def test_one_and_two_numbers_for_a_pair_mean_the_same_in_scripts_too():
 
 
 REFUSED = {
-    "groups of the input": (
-        ((1, 5, 8, 8), (4, 2, 3, 3), (4,), {"groups": 2}),
-        "groups 2 does not divide the 5 channels of input [1, 5, 8, 8] float32.",
-    ),
-    "groups of the output": (
-        ((1, 6, 8, 8), (5, 3, 3, 3), (5,), {"groups": 2}),
-        "groups 2 does not divide the 5 output channels of weight [5, 3, 3, 3] float32.",
-    ),
-    "channels of a group": (
-        ((1, 6, 8, 8), (4, 6, 3, 3), (4,), {"groups": 2}),
+    "groups of the input": (((1, 5, 8, 8), (4, 2, 3, 3), (4,), {"groups": 2}),
+        "groups 2 does not divide the 5 channels of input [1, 5, 8, 8] float32."),
+    "groups of the output": (((1, 6, 8, 8), (5, 3, 3, 3), (5,), {"groups": 2}),
+        "groups 2 does not divide the 5 output channels of weight [5, 3, 3, 3] float32."),
+    "channels of a group": (((1, 6, 8, 8), (4, 6, 3, 3), (4,), {"groups": 2}),
         "dimension 1 of weight [4, 6, 3, 3] float32 is 6, expected 3 (the channels of input per "
-        "group).",
-    ),
-    "dilated kernel": (
-        ((1, 2, 8, 8), (4, 2, 3, 3), (4,), {"dilation": [1, 5], "padding": 1}),
-        "the kernel width of 3 with dilation 5 exceeds the padded input width of 10 (8 + 2 * 1).",
-    ),
-    "pooling window": (
-        ((1, 2, 8, 8), (4, 2, 3, 3), (4,), {"dilation": 3}),
-        "the pooling window height of 3 exceeds the convolution output height of 2.",
-    ),
-    "negative groups": (
-        ((1, 2, 8, 8), (4, 2, 3, 3), (4,), {"groups": -1}),
-        "groups -1 must be at least 1.",
-    ),
-    "three numbers": (
-        ((1, 2, 8, 8), (4, 2, 3, 3), (4,), {"dilation": [1, 1, 1]}),
-        "dilation has 3 values, expected 2 (height, width).",
-    ),
-    "no number": (
-        ((1, 2, 8, 8), (4, 2, 3, 3), (4,), {"pool_stride": []}),
-        "pool_stride has 0 values, expected 2 (height, width).",
-    ),
-}
+        "group)."),
+    "dilated kernel": (((1, 2, 8, 8), (4, 2, 3, 3), (4,), {"dilation": [1, 5], "padding": 1}),
+        "the kernel width of 3 with dilation 5 exceeds the padded input width of 10 (8 + 2 * 1)."),
+    "pooling window": (((1, 2, 8, 8), (4, 2, 3, 3), (4,), {"dilation": 3}),
+        "the pooling window height of 3 exceeds the convolution output height of 2."),
+    "negative groups": (((1, 2, 8, 8), (4, 2, 3, 3), (4,), {"groups": -1}),
+        "groups -1 must be at least 1."),
+    "three numbers": (((1, 2, 8, 8), (4, 2, 3, 3), (4,), {"dilation": [1, 1, 1]}),
+        "dilation has 3 values, expected 2 (height, width)."),
+    "no number": (((1, 2, 8, 8), (4, 2, 3, 3), (4,), {"pool_stride": []}),
+        "pool_stride has 0 values, expected 2 (height, width)."),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("gradient", [False, True])

@@ -74,38 +74,22 @@ SAMPLES = {
     "vector_add": Sample((tensor(3, 1, 5), tensor(4, 5, seed=2)), torch.add),
     "matmul": Sample((tensor(7, 5), tensor(5, 9, seed=2)), torch.matmul),
     "transpose": Sample((tensor(7, 5),), torch.t, {"engine": "tensor"}),
-    "rms_norm": Sample(
-        (tensor(3, 4, 5), tensor(5, seed=2)),
-        lambda x, w: functional.rms_norm(x, (5,), w, 0.125),
-        {"eps": 0.125},
-    ),
-    "bias_add_activation": Sample(
-        (tensor(3, 4, 5), tensor(5, seed=2), "gelu"), lambda x, b, _: functional.gelu(x + b)
-    ),
+    "rms_norm": Sample((tensor(3, 4, 5), tensor(5, seed=2)),
+        lambda x, w: functional.rms_norm(x, (5,), w, 0.125), {"eps": 0.125}),
+    "bias_add_activation": Sample((tensor(3, 4, 5), tensor(5, seed=2), "gelu"),
+        lambda x, b, _: functional.gelu(x + b)),
     "bias_add_activation_backward": Sample(
         (tensor(3, 5, seed=4), tensor(3, 5), tensor(5, seed=2), "gelu"),
-        gradients_of(lambda x, b: functional.gelu(x + b)),
-        differentiable=False,
-    ),
-    "conv2d_maxpool": Sample(
-        (*IMAGES, 2), lambda x, w, b, _: pooled(x, w, b), {"padding": 1, "activation": "tanh"}
-    ),
-    "conv2d_maxpool_backward": Sample(
-        (tensor(2, 4, 4, 3, seed=5), *IMAGES, 2),
-        gradients_of(pooled),
-        {"padding": 1, "activation": "tanh"},
-        differentiable=False,
-    ),
-    "ffnn_forward": Sample(
-        NETWORK, lambda x, w, b: layers(x, w, b, "tanh", "softmax"), {"hidden_activation": "tanh"}
-    ),
-    "ffnn_predict": Sample(
-        NETWORK,
-        lambda x, w, b: layers(x, w, b, "tanh", "softmax").argmax(1),
-        {"hidden_activation": "tanh"},
-        differentiable=False,
-    ),
-}
+        gradients_of(lambda x, b: functional.gelu(x + b)), differentiable=False),
+    "conv2d_maxpool": Sample((*IMAGES, 2), lambda x, w, b, _: pooled(x, w, b),
+        {"padding": 1, "activation": "tanh"}),
+    "conv2d_maxpool_backward": Sample((tensor(2, 4, 4, 3, seed=5), *IMAGES, 2),
+        gradients_of(pooled), {"padding": 1, "activation": "tanh"}, differentiable=False),
+    "ffnn_forward": Sample(NETWORK, lambda x, w, b: layers(x, w, b, "tanh", "softmax"),
+        {"hidden_activation": "tanh"}),
+    "ffnn_predict": Sample(NETWORK, lambda x, w, b: layers(x, w, b, "tanh", "softmax").argmax(1),
+        {"hidden_activation": "tanh"}, differentiable=False),
+}  # fmt: skip
 NAMES = pytest.mark.parametrize("name", SAMPLES)
 
 

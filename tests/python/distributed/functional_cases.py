@@ -14,11 +14,8 @@ from torch import Tensor
 from torch.distributed import _functional_collectives as collectives
 
 REDUCTIONS = {
-    "sum": torch.float32,
-    "avg": torch.bfloat16,
-    "product": torch.int32,
-    "min": torch.int8,
-}
+    "sum": torch.float32, "avg": torch.bfloat16, "product": torch.int32, "min": torch.int8,
+}  # fmt: skip
 
 
 def reduced(tensor: Tensor, reduction: str = "sum") -> Tensor:

@@ -43,15 +43,10 @@ def test_allreduce_sums_every_dtype(results, dtype):
 
 
 ORACLES = {
-    "SUM": torch.add,
-    "AVG": lambda a, b: (a + b) / 2,
-    "PRODUCT": torch.mul,
-    "MIN": torch.minimum,
-    "MAX": torch.maximum,
-    "BAND": torch.bitwise_and,
-    "BOR": torch.bitwise_or,
+    "SUM": torch.add, "AVG": lambda a, b: (a + b) / 2, "PRODUCT": torch.mul, "MIN": torch.minimum,
+    "MAX": torch.maximum, "BAND": torch.bitwise_and, "BOR": torch.bitwise_or,
     "BXOR": torch.bitwise_xor,
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("reduction", ORACLES)

@@ -40,18 +40,15 @@ def test_the_basic_cases_belong_to_the_fleet():
     assert set(fleet.BASIC) < set(fleet.FLEET)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "",
-        "in128_out128_filter3x3_batch16_256x256",
-        "in128_out128_filter3x3_batch16_256x256_float64",
-        "in128_out128_filter3x3_batch16_256x256_float16 ",
-        "in128_out128_filter3_batch16_256x256_float16",
-        "in0_out128_filter3x3_batch16_256x256_float16",
-        "in128_out128_filter3x3_batch16_-2x256_float16",
-    ],
-)
+@pytest.mark.parametrize("name", [
+    "",
+    "in128_out128_filter3x3_batch16_256x256",
+    "in128_out128_filter3x3_batch16_256x256_float64",
+    "in128_out128_filter3x3_batch16_256x256_float16 ",
+    "in128_out128_filter3_batch16_256x256_float16",
+    "in0_out128_filter3x3_batch16_256x256_float16",
+    "in128_out128_filter3x3_batch16_-2x256_float16",
+])  # fmt: skip
 def test_another_name_is_refused_with_the_form(name, capsys):
     sentence = (
         f"test case '{name}' is not of the form in<C>_out<F>_filter<KH>x<KW>_batch<N>_<H>x<W>_"
@@ -176,19 +173,14 @@ def test_nothing_is_written_without_the_option(capsys, monkeypatch, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    "flags, sentence",
-    [
-        (["--record", "--simulate"], "--record needs times, which --simulate leaves out"),
-        (["--basic", "--test-case", SMALL], "not allowed with argument --basic"),
-        (["--simulate", "--timing-only"], "not allowed with argument --simulate"),
-        (["--timing-only", "--arch", "trn9"], "architecture 'trn9' is unknown; allowed: inf2, "),
-        (
-            ["--timing-only", "--test-case", SMALL.replace("9x12", "2x12")],
-            "the kernel height of 3 exceeds the padded input height of 2",
-        ),
-    ],
-)
+@pytest.mark.parametrize("flags, sentence", [
+    (["--record", "--simulate"], "--record needs times, which --simulate leaves out"),
+    (["--basic", "--test-case", SMALL], "not allowed with argument --basic"),
+    (["--simulate", "--timing-only"], "not allowed with argument --simulate"),
+    (["--timing-only", "--arch", "trn9"], "architecture 'trn9' is unknown; allowed: inf2, "),
+    (["--timing-only", "--test-case", SMALL.replace("9x12", "2x12")],
+        "the kernel height of 3 exceeds the padded input height of 2"),
+])  # fmt: skip
 def test_wrong_usage_is_one_sentence_and_status_two(flags, sentence, capsys):
     status, lines, errors = run(capsys, *flags)
     assert (status, lines) == (2, [])

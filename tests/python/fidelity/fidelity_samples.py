@@ -19,18 +19,10 @@ def copy_kernel(columns, architecture="trn2", name="copy"):
 def entry(identifier, columns, value=10.0, **changes):
     """A measurement of copy_kernel as the data files write it."""
     written = {
-        "id": identifier,
-        "arch": "trn2",
-        "family": "copy",
-        "kernel": f"copy of {columns} columns",
-        "description": "",
-        "shapes": f"(128, {columns})",
-        "dtype": "float32",
-        "metric": "nc_latency",
-        "value": value,
-        "unit": "us",
-        "split": "calibration",
-    }
+        "id": identifier, "arch": "trn2", "family": "copy", "kernel": f"copy of {columns} columns",
+        "description": "", "shapes": f"(128, {columns})", "dtype": "float32",
+        "metric": "nc_latency", "value": value, "unit": "us", "split": "calibration",
+    }  # fmt: skip
     return {**written, **changes}
 
 

@@ -99,21 +99,18 @@ def test_the_length_and_the_dtype_come_from_the_texts(length):
     assert (q["shape"], q["dtype"]) == ([128, length], "bfloat16")
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"shapes": "q,k,v (64,512)"},
-        {"shapes": "q,k,v (128,500)"},
-        {"shapes": ""},
-        {"dtype": "int8"},
-        {"kernel": "something else"},
-        {"kernel": "attention step 11"},
-        {"kernel": "sdattn step 7", "shapes": "q,k,v (512,64)"},
-        {"kernel": "sdattn step 0", "shapes": "q,k,v (500,64)"},
-        {"kernel": "sdattn step 0", "shapes": "q,k,v (512,129)"},
-        {"family": "gemm"},
-    ],
-)
+@pytest.mark.parametrize("changes", [
+    {"shapes": "q,k,v (64,512)"},
+    {"shapes": "q,k,v (128,500)"},
+    {"shapes": ""},
+    {"dtype": "int8"},
+    {"kernel": "something else"},
+    {"kernel": "attention step 11"},
+    {"kernel": "sdattn step 7", "shapes": "q,k,v (512,64)"},
+    {"kernel": "sdattn step 0", "shapes": "q,k,v (500,64)"},
+    {"kernel": "sdattn step 0", "shapes": "q,k,v (512,129)"},
+    {"family": "gemm"},
+])  # fmt: skip
 def test_what_the_texts_do_not_describe_has_no_kernel(changes):
     assert attention.match(dataclasses.replace(FUSION, **changes)) is None
 

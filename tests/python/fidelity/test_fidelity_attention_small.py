@@ -62,15 +62,9 @@ def test_descriptors_decide_who_triggers(variant):
     assert engines == ({"Sync", "Scalar"} if "hwdge" in variant else {"GpSimd"})
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"kernel": "single-tile attention V5"},
-        {"kernel": "single-tile attention"},
-        {"shapes": "seq x dim = 129x64"},
-        {"shapes": ""},
-        {"family": "attention"},
-    ],
-)
+@pytest.mark.parametrize("changes", [
+    {"kernel": "single-tile attention V5"}, {"kernel": "single-tile attention"},
+    {"shapes": "seq x dim = 129x64"}, {"shapes": ""}, {"family": "attention"},
+])  # fmt: skip
 def test_what_the_texts_do_not_describe_has_no_kernel(changes):
     assert attention_small.match(dataclasses.replace(TILE, **changes)) is None

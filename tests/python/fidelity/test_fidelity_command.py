@@ -14,13 +14,8 @@ from neuron_sim.fidelity.suite import find_case, matchers
 
 CASE_KEYS = {"id", "family", "arch", "measured", "simulated", "unit", "stack", "settings"}
 STATISTICS_KEYS = {
-    "cases",
-    "mape_percent",
-    "median_percent",
-    "worst_percent",
-    "bias_percent",
-    "rank_correlation",
-}
+    "cases", "mape_percent", "median_percent", "worst_percent", "bias_percent", "rank_correlation",
+}  # fmt: skip
 
 
 def run(capsys, *arguments):
@@ -201,31 +196,22 @@ def test_every_entry_of_another_file_counts(capsys, tmp_path, data):
     assert result["overall"]["cases"] == 2
 
 
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        ("{", "is not JSON"),
-        ('{"entries": []}', "are not a list."),
-        ("[7]", "entry 0 is not an object."),
-        ("[]", "have none that --arch and --family leave."),
-        ('[{"family": "a", "arch": "trn2", "value": 1}]', "measurement '' has no 'id'."),
-        ('[{"id": "x", "arch": "trn2", "value": 1}]', "measurement 'x' has no 'family'."),
-        ('[{"id": "x", "family": "a", "value": 1}]', "measurement 'x' has no 'arch'."),
-        ('[{"id": "x", "family": "a", "arch": "trn2"}]', "measurement 'x' has no 'value'."),
-        (
-            '[{"id": "x", "family": "a", "arch": "trn2", "value": "fast"}]',
-            "measurement 'x': value 'fast' is not a number.",
-        ),
-        (
-            '[{"id": "x", "family": "a", "arch": "trn2", "value": 0}]',
-            "measurement 'x': value 0 is not more than 0.",
-        ),
-        (
-            '[{"id": "x", "family": "a", "arch": "trn2", "value": NaN}]',
-            "measurement 'x': value nan is not more than 0.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("content", "sentence"), [
+    ("{", "is not JSON"),
+    ('{"entries": []}', "are not a list."),
+    ("[7]", "entry 0 is not an object."),
+    ("[]", "have none that --arch and --family leave."),
+    ('[{"family": "a", "arch": "trn2", "value": 1}]', "measurement '' has no 'id'."),
+    ('[{"id": "x", "arch": "trn2", "value": 1}]', "measurement 'x' has no 'family'."),
+    ('[{"id": "x", "family": "a", "value": 1}]', "measurement 'x' has no 'arch'."),
+    ('[{"id": "x", "family": "a", "arch": "trn2"}]', "measurement 'x' has no 'value'."),
+    ('[{"id": "x", "family": "a", "arch": "trn2", "value": "fast"}]',
+        "measurement 'x': value 'fast' is not a number."),
+    ('[{"id": "x", "family": "a", "arch": "trn2", "value": 0}]',
+        "measurement 'x': value 0 is not more than 0."),
+    ('[{"id": "x", "family": "a", "arch": "trn2", "value": NaN}]',
+        "measurement 'x': value nan is not more than 0."),
+])  # fmt: skip
 def test_a_wrong_file_is_one_sentence(capsys, tmp_path, content, sentence):
     path = tmp_path / "wrong.json"
     path.write_text(content, encoding="utf-8")

@@ -18,24 +18,14 @@ NOT_IMPROVED = ("tensor.gate_window", "tensor.load_advance")
 """Neither end of a window is faster; cycles that are saved are better when there are more."""
 
 BEST = {
-    "dma.compute": 1,
-    "dma.transpose_hbm": 1,
-    "dma.transpose_sbuf": 1,
-    "dma.small_row": 1,
-    "tensor.columns_init": 0,
-    "tensor.fp32_pairs": 1,
-    "tensor.fp32_transpose_pairs": 1,
-    "tensor.gate_down": 0,
-    "tensor.gate_up": 0.42,  # as gate_down, which is no larger
-    "tensor.minimum_columns": 1,
-    "tensor.strided_load_factor": 1,
-    "features.background_transpose": True,
-    "features.clock_gating": False,
-    "features.fast_mode_ports": False,
-    "features.hidden_weight_load": True,
-    "features.shared_psum_port": False,
+    "dma.compute": 1, "dma.transpose_hbm": 1, "dma.transpose_sbuf": 1, "dma.small_row": 1,
+    "tensor.columns_init": 0, "tensor.fp32_pairs": 1, "tensor.fp32_transpose_pairs": 1,
+    "tensor.gate_down": 0, "tensor.gate_up": 0.42, "tensor.minimum_columns": 1,
+    "tensor.strided_load_factor": 1, "features.background_transpose": True,
+    "features.clock_gating": False, "features.fast_mode_ports": False,
+    "features.hidden_weight_load": True, "features.shared_psum_port": False,
     "features.shared_sbuf_port": False,
-}
+}  # fmt: skip
 """The best of what is neither a time nor a rate; strides cost nothing at a factor of 1."""
 
 TOLERANCE = 0.02

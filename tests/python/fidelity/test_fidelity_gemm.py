@@ -77,14 +77,11 @@ def test_a_block_of_rhs_beyond_sbuf_is_loaded_where_it_is_used():
 
 
 @pytest.mark.parametrize("dtype, name, tolerance", DTYPES)
-@pytest.mark.parametrize(
-    "sizes, blocks",
-    [
-        ((512, 512, 1024), gemm_docs.Blocks(2, 1, 2)),
-        ((256, 384, 1024), gemm_docs.Blocks(1, 2, 3)),
-        ((256, 256, 512), gemm_docs.Blocks(2, 1, 2)),
-    ],
-)
+@pytest.mark.parametrize("sizes, blocks", [
+    ((512, 512, 1024), gemm_docs.Blocks(2, 1, 2)),
+    ((256, 384, 1024), gemm_docs.Blocks(1, 2, 3)),
+    ((256, 256, 512), gemm_docs.Blocks(2, 1, 2)),
+])  # fmt: skip
 def test_the_tutorials_last_kernel_multiplies(sizes, blocks, dtype, name, tolerance):
     check(gemm_docs.blocked("trn2", sizes, name, blocks), sizes, dtype, 2 * tolerance)
 
@@ -117,15 +114,12 @@ def test_the_kernels_tuned_by_hand_multiply(sizes):
     check(turned, sizes, ml_dtypes.bfloat16, 4e-2)
 
 
-@pytest.mark.parametrize(
-    "base, changes, kernel, stack, key",
-    [
-        (DOCS, {}, "matrix_multiply", "neuronx-cc trn2 direct", "profile_us"),
-        (AUTOCOMP, {}, "gemm", "neuronx-cc trn1", "latency_us"),
-        (AUTOCOMP, {"arch": "trn2"}, "gemm", "neuronx-cc trn2", "latency_us"),
-        (LADDER, {}, "matmul", "neuronx-cc trn2 direct", "profile_us"),
-    ],
-)
+@pytest.mark.parametrize("base, changes, kernel, stack, key", [
+    (DOCS, {}, "matrix_multiply", "neuronx-cc trn2 direct", "profile_us"),
+    (AUTOCOMP, {}, "gemm", "neuronx-cc trn1", "latency_us"),
+    (AUTOCOMP, {"arch": "trn2"}, "gemm", "neuronx-cc trn2", "latency_us"),
+    (LADDER, {}, "matmul", "neuronx-cc trn2 direct", "profile_us"),
+])  # fmt: skip
 def test_source_decides_stack_and_reading(base, changes, kernel, stack, key):
     case = gemm.match(dataclasses.replace(base, **changes))
     timing = dict.fromkeys(["latency_us", "profile_us", "body_us"], 0.0) | {key: 7.0}
@@ -159,15 +153,12 @@ def test_the_blocks_are_read_from_the_description():
     assert label(case) == expected.listing()
 
 
-@pytest.mark.parametrize(
-    "kernel, expected",
-    [
-        ("ladder: PSUM tiled, loads hoisted, not double buffered", ("ladder", 1)),
-        ("ladder: accumulator double-buffered, loads hoisted", ("ladder", 2)),
-        ("ladder: loads sunk to inner K, single-buffered", ("sunk", 1)),
-        ("ladder: streaming loads, double-buffered", ("sunk", 2)),
-    ],
-)
+@pytest.mark.parametrize("kernel, expected", [
+    ("ladder: PSUM tiled, loads hoisted, not double buffered", ("ladder", 1)),
+    ("ladder: accumulator double-buffered, loads hoisted", ("ladder", 2)),
+    ("ladder: loads sunk to inner K, single-buffered", ("sunk", 1)),
+    ("ladder: streaming loads, double-buffered", ("sunk", 2)),
+])  # fmt: skip
 def test_rungs_go_by_their_words(kernel, expected):
     case = gemm.match(dataclasses.replace(LADDER, kernel=kernel, description=""))
     name, turns = expected
@@ -175,32 +166,26 @@ def test_rungs_go_by_their_words(kernel, expected):
     assert label(case) == build("trn2", (2048, 2048, 2048), "bfloat16", turns).listing()
 
 
-@pytest.mark.parametrize(
-    "kernel, build",
-    [
-        ("matmul lhs@rhs with dma_transpose of lhs", gemm_rotation.hand_lhs),
-        ("matmul lhsT@rhs by hand", gemm_rotation.hand_lhs_transposed),
-        ("matmul/lhsT_rhs, PSUM tiles hoisted into the loop", gemm_rotation.hand_lhs_transposed),
-        ("ladder: SOTA with rfactor", gemm_rotation.hand_lhs_transposed),
-    ],
-)
+@pytest.mark.parametrize("kernel, build", [
+    ("matmul lhs@rhs with dma_transpose of lhs", gemm_rotation.hand_lhs),
+    ("matmul lhsT@rhs by hand", gemm_rotation.hand_lhs_transposed),
+    ("matmul/lhsT_rhs, PSUM tiles hoisted into the loop", gemm_rotation.hand_lhs_transposed),
+    ("ladder: SOTA with rfactor", gemm_rotation.hand_lhs_transposed),
+])  # fmt: skip
 def test_kernels_tuned_by_hand_go_by_their_operands(kernel, build):
     shapes = "1024x1024x512"
     measurement = dataclasses.replace(LADDER, kernel=kernel, description="", shapes=shapes)
     assert label(gemm.match(measurement)) == build("trn2", (1024, 1024, 512), "bfloat16").listing()
 
 
-@pytest.mark.parametrize(
-    "base, changes",
-    [
-        (DOCS, {"shapes": "M=100 K=128 N=512"}),
-        (DOCS, {"kernel": "another", "description": "", "id": "x"}),
-        (DOCS, {"dtype": "int4"}),
-        (DOCS, {"family": "conv2d"}),
-        (AUTOCOMP, {"kernel": "gemm step 6"}),
-        (AUTOCOMP, {"kernel": "gemm step 3", "shapes": "M=384 K=128 N=1024"}),
-        (LADDER, {"kernel": "compiler baseline (nkipy)"}),
-    ],
-)
+@pytest.mark.parametrize("base, changes", [
+    (DOCS, {"shapes": "M=100 K=128 N=512"}),
+    (DOCS, {"kernel": "another", "description": "", "id": "x"}),
+    (DOCS, {"dtype": "int4"}),
+    (DOCS, {"family": "conv2d"}),
+    (AUTOCOMP, {"kernel": "gemm step 6"}),
+    (AUTOCOMP, {"kernel": "gemm step 3", "shapes": "M=384 K=128 N=1024"}),
+    (LADDER, {"kernel": "compiler baseline (nkipy)"}),
+])  # fmt: skip
 def test_what_the_texts_do_not_describe_has_no_kernel(base, changes):
     assert gemm.match(dataclasses.replace(base, **changes)) is None

@@ -61,14 +61,9 @@ def run(kernel, sizes, dtype, name):
 
 @pytest.mark.parametrize("dtype, name, tolerance", DTYPES)
 @pytest.mark.parametrize("sizes", SIZES)
-@pytest.mark.parametrize(
-    "kernel, function",
-    [
-        ("mlp_baseline", exact_gelu),
-        ("mlp_fused_pwl", exact_gelu),
-        ("mlp_fused_taylor", tanh_gelu),
-    ],
-)
+@pytest.mark.parametrize("kernel, function", [
+    ("mlp_baseline", exact_gelu), ("mlp_fused_pwl", exact_gelu), ("mlp_fused_taylor", tanh_gelu),
+])  # fmt: skip
 def test_the_kernels_compute_gelu_of_the_product(kernel, function, sizes, dtype, name, tolerance):
     result, arrays = run(kernel, sizes, dtype, name)
     np.testing.assert_allclose(result, function(product(*arrays)), atol=tolerance)
@@ -80,33 +75,27 @@ def test_the_baseline_is_the_sum_of_two_launches():
     assert case.reading([{"latency_us": 1.0}, {"latency_us": 2.5}]) == 3.5
 
 
-@pytest.mark.parametrize(
-    "shapes, expected",
-    [
-        ("M=256 K=512 N=1024", (256, 512, 1024)),
-        ("lhsT (512,256) rhs (512,1024) bias (1,1024)", (256, 512, 1024)),
-        ("lhs (256, 512), rhs [512 x 1024]", (256, 512, 1024)),
-        ("256x512x1024", (256, 512, 1024)),
-        ("1024^3", (1024, 1024, 1024)),
-    ],
-)
+@pytest.mark.parametrize("shapes, expected", [
+    ("M=256 K=512 N=1024", (256, 512, 1024)),
+    ("lhsT (512,256) rhs (512,1024) bias (1,1024)", (256, 512, 1024)),
+    ("lhs (256, 512), rhs [512 x 1024]", (256, 512, 1024)),
+    ("256x512x1024", (256, 512, 1024)),
+    ("1024^3", (1024, 1024, 1024)),
+])  # fmt: skip
 def test_sizes_are_read_in_any_wording(shapes, expected):
     case = gemm_gelu.match(dataclasses.replace(BASELINE, shapes=shapes, kernel="mlp_fused_pwl"))
     lhs, rhs, *_ = case.launches[0].build().arguments
     assert (lhs["shape"][1], lhs["shape"][0], rhs["shape"][1]) == expected
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"shapes": "M=100 K=128 N=512"},
-        {"shapes": "M=128 K=128 N=256"},
-        {"shapes": "lhsT (512,256) rhs (256,1024)"},
-        {"shapes": "large"},
-        {"dtype": ""},
-        {"kernel": "mlp_other"},
-        {"family": "gemm"},
-    ],
-)
+@pytest.mark.parametrize("changes", [
+    {"shapes": "M=100 K=128 N=512"},
+    {"shapes": "M=128 K=128 N=256"},
+    {"shapes": "lhsT (512,256) rhs (256,1024)"},
+    {"shapes": "large"},
+    {"dtype": ""},
+    {"kernel": "mlp_other"},
+    {"family": "gemm"},
+])  # fmt: skip
 def test_what_the_texts_do_not_describe_has_no_kernel(changes):
     assert gemm_gelu.match(dataclasses.replace(BASELINE, **changes)) is None

@@ -68,15 +68,12 @@ def test_pools_across_row_tiles_are_not_built():
     assert not WindowConvolution(sizes).possible
 
 
-@pytest.mark.parametrize(
-    ("shapes", "pool"),
-    [
-        ("X (1,256,224,224) W (256,256,3,3) bias (256,) pool_size=1", 1),
-        ("X (1,256,224,224) W (256,256,3,3) bias (256,) pool_size=2", 2),
-        ("X (1,256,224,224) W (256,256,3,3), 2x2 maxpool", 2),
-        ("X (1,256,224,224) W (256,256,3,3)", 1),
-    ],
-)
+@pytest.mark.parametrize(("shapes", "pool"), [
+    ("X (1,256,224,224) W (256,256,3,3) bias (256,) pool_size=1", 1),
+    ("X (1,256,224,224) W (256,256,3,3) bias (256,) pool_size=2", 2),
+    ("X (1,256,224,224) W (256,256,3,3), 2x2 maxpool", 2),
+    ("X (1,256,224,224) W (256,256,3,3)", 1),
+])  # fmt: skip
 def test_the_pool_is_read_from_the_shapes(shapes, pool):
     entry = measurement(
         family="conv2d", kernel="fused_conv2d_maxpool", shapes=shapes, description="(2 with pool)"
@@ -84,15 +81,10 @@ def test_the_pool_is_read_from_the_shapes(shapes, pool):
     assert read_convolution(entry).pool == pool
 
 
-@pytest.mark.parametrize(
-    "shapes",
-    [
-        "X (1,100,224,224) W (256,100,3,3)",  # channels no multiple of 128
-        "X (1,128,224,224) W (256,256,3,3)",  # other channels
-        "X (1,128,224,700) W (128,128,3,3)",  # a row is wider than a bank
-        "W (256,256,3,3)",
-    ],
-)
+@pytest.mark.parametrize("shapes", [
+    "X (1,100,224,224) W (256,100,3,3)", "X (1,128,224,224) W (256,256,3,3)",
+    "X (1,128,224,700) W (128,128,3,3)", "W (256,256,3,3)",
+])  # fmt: skip
 def test_convolutions_that_break_the_assertions_are_none(shapes):
     entry = measurement(family="conv2d", kernel="fused_conv2d_maxpool", shapes=shapes)
     assert conv2d.match(entry) is None

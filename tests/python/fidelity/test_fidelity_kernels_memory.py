@@ -18,16 +18,10 @@ def normal(*shape, dtype=np.float32):
 
 
 @pytest.mark.parametrize("architecture", ["trn1", "trn2"])
-@pytest.mark.parametrize(
-    ("variant", "size", "rows", "columns"),
-    [
-        ("naive", 77, 77, 1),
-        ("tiled", 21, 7, 1),
-        ("tiled", 3, 1, 1),
-        ("stream", 128 * 15, 128, 5),
-        ("alloc", 128 * 54, 128, 9),
-    ],
-)
+@pytest.mark.parametrize(("variant", "size", "rows", "columns"), [
+    ("naive", 77, 77, 1), ("tiled", 21, 7, 1), ("tiled", 3, 1, 1), ("stream", 128 * 15, 128, 5),
+    ("alloc", 128 * 54, 128, 9),
+])  # fmt: skip
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_vectors_are_added(architecture, variant, size, rows, columns, dtype):
     kernel = vector_add.VectorAdd(architecture, variant, size, rows, columns, dtype)
@@ -45,31 +39,25 @@ def test_bad_direct_allocation_overlaps_and_is_slower():
     assert times["alloc_bad"] > 1.1 * times["alloc"]
 
 
-@pytest.mark.parametrize(
-    ("kernel", "shapes", "tile"),
-    [
-        ("vector_add_tiled ROW_CHUNK=1", "(25600,)", (1, 1)),
-        ("vector_add_tiled row_chunk = 64", "25600", (64, 1)),
-        ("vector_add_stream FREE_DIM=200", "(25600,)", (128, 200)),
-        ("vector_add_naive", "(100,)", (100, 1)),
-    ],
-)
+@pytest.mark.parametrize(("kernel", "shapes", "tile"), [
+    ("vector_add_tiled ROW_CHUNK=1", "(25600,)", (1, 1)),
+    ("vector_add_tiled row_chunk = 64", "25600", (64, 1)),
+    ("vector_add_stream FREE_DIM=200", "(25600,)", (128, 200)),
+    ("vector_add_naive", "(100,)", (100, 1)),
+])  # fmt: skip
 def test_vector_add_reads_its_tile(kernel, shapes, tile):
     entry = measurement(family="vector_add", kernel=kernel, shapes=shapes)
     program = vector_add.match(entry).launches[0].build()
     assert tuple(program.arguments[0]["shape"][1:]) == tile
 
 
-@pytest.mark.parametrize(
-    ("kernel", "shapes"),
-    [
-        ("vector_add_tiled ROW_CHUNK=256", "(25600,)"),  # more than the partitions
-        ("vector_add_tiled ROW_CHUNK=0", "(25600,)"),
-        ("vector_add_stream FREE_DIM=3", "(25600,)"),  # does not divide the vector
-        ("vector_add_stream", "(25600,)"),
-        ("vector_subtract FREE_DIM=2", "(25600,)"),
-    ],
-)
+@pytest.mark.parametrize(("kernel", "shapes"), [
+    ("vector_add_tiled ROW_CHUNK=256", "(25600,)"),
+    ("vector_add_tiled ROW_CHUNK=0", "(25600,)"),
+    ("vector_add_stream FREE_DIM=3", "(25600,)"),
+    ("vector_add_stream", "(25600,)"),
+    ("vector_subtract FREE_DIM=2", "(25600,)"),
+])  # fmt: skip
 def test_vector_add_says_none_to_what_the_kernel_cannot_do(kernel, shapes):
     assert vector_add.match(measurement(family="vector_add", kernel=kernel, shapes=shapes)) is None
 
@@ -131,17 +119,14 @@ def test_dma_is_active_from_the_first_packet_to_the_completion_but_not_in_betwee
     assert 0 < timing["dma_load_active_us"] < timing["dma_active_us"]
 
 
-@pytest.mark.parametrize(
-    ("kernel", "shapes", "unit", "transfers"),
-    [
-        ("dma_bandwidth read sweep", "128 x 512 B", "GB/s", 8),
-        ("dma_partition_surface read (single transfer)", "16 x 512 B", "GB/s", 2),
-        ("dma_write_partition_surface", "64 x 128 B", "GB/s", 17),
-        ("dma_bandwidth roundtrip", "128 x 4096 B", "GB/s", 8),
-        ("stride-2 HBM store", "16 x 128", "us", 2),
-        ("memory_read", "8 MiB", "us", 2),
-    ],
-)
+@pytest.mark.parametrize(("kernel", "shapes", "unit", "transfers"), [
+    ("dma_bandwidth read sweep", "128 x 512 B", "GB/s", 8),
+    ("dma_partition_surface read (single transfer)", "16 x 512 B", "GB/s", 2),
+    ("dma_write_partition_surface", "64 x 128 B", "GB/s", 17),
+    ("dma_bandwidth roundtrip", "128 x 4096 B", "GB/s", 8),
+    ("stride-2 HBM store", "16 x 128", "us", 2),
+    ("memory_read", "8 MiB", "us", 2),
+])  # fmt: skip
 def test_dma_tests_are_told_apart(kernel, shapes, unit, transfers):
     entry = measurement(family="dma", kernel=kernel, shapes=shapes, unit=unit, arch="inf2")
     program = dma.match(entry).launches[0].build()

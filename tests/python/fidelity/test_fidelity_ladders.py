@@ -26,16 +26,10 @@ def test_numbers_that_are_not_apart_are_no_pair(measured, pairs):
     assert found.pairs == pairs == len(found.reversed)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"shapes": "(128, 1024)"},
-        {"source": "another/author"},
-        {"dtype": "bfloat16"},
-        {"metric": "profile total"},
-        {"arch": "trn1"},
-    ],
-)
+@pytest.mark.parametrize("changes", [
+    {"shapes": "(128, 1024)"}, {"source": "another/author"}, {"dtype": "bfloat16"},
+    {"metric": "profile total"}, {"arch": "trn1"},
+])  # fmt: skip
 def test_kernels_for_other_work_are_no_pair(changes):
     assert ladder([outcome("one", 10.0, 10.0), outcome("other", 20.0, 9.0, **changes)]).pairs == 0
 

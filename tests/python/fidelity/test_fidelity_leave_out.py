@@ -24,12 +24,9 @@ from neuron_sim.fidelity.statistics import error_percent
 RULE = Choice("rule", (0, 1), 1)
 COST = Choice("core cost", (0.0, 10.0, 20.0), 20.0)
 KERNELS = [
-    Measured("a1", "a", 100.0),  # needs the rule
-    Measured("a2", "a", 100.0),
-    Measured("b1", "b", 120.0),  # has the cost
-    Measured("b2", "b", 120.0),
-    Measured("c1", "c", 100.0),  # has neither
-]
+    Measured("a1", "a", 100.0), Measured("a2", "a", 100.0), Measured("b1", "b", 120.0),
+    Measured("b2", "b", 120.0), Measured("c1", "c", 100.0),
+]  # fmt: skip
 
 
 def number(identifier, taken):

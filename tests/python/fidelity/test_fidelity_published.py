@@ -106,14 +106,11 @@ def test_the_authors_file_is_timed_as_the_front_end_times_it(checkouts):
     assert evaluated.simulated["off"] == expected.source.time()["latency_us"]
 
 
-@pytest.mark.parametrize(
-    "metric, unit, time",
-    [
-        ("neuron-profile total_time", "us", "profile_us"),
-        ("profile device time", "us", "body_us"),
-        ("nki.benchmark NC latency p50", "ms", "latency_us"),
-    ],
-)
+@pytest.mark.parametrize("metric, unit, time", [
+    ("neuron-profile total_time", "us", "profile_us"),
+    ("profile device time", "us", "body_us"),
+    ("nki.benchmark NC latency p50", "ms", "latency_us"),
+])  # fmt: skip
 def test_metrics_name_the_time_and_units_are_those_of_the_measurement(
     checkouts, metric, unit, time
 ):
@@ -157,16 +154,13 @@ def test_a_candidate_of_a_trace_is_its_text_oldest_first():
     assert old.startswith("def kernel") and new.endswith("return later")
 
 
-@pytest.mark.parametrize(
-    "launch, reason",
-    [
-        ({"function": "broken"}, "NotImplementedError: left to the reader"),
-        ({"function": "absent"}, "AttributeError: module"),
-        ({"file": "part2/none.py"}, "FileNotFoundError"),
-        ({"file": "part1/trace.py", "candidate": 1, "function": "kernel"}, "NameError"),
-        ({"edits": {"FACTOR = 4": ""}}, "ValueError: 'part1/kernels.py' has no 'FACTOR = 4'"),
-    ],
-)
+@pytest.mark.parametrize("launch, reason", [
+    ({"function": "broken"}, "NotImplementedError: left to the reader"),
+    ({"function": "absent"}, "AttributeError: module"),
+    ({"file": "part2/none.py"}, "FileNotFoundError"),
+    ({"file": "part1/trace.py", "candidate": 1, "function": "kernel"}, "NameError"),
+    ({"edits": {"FACTOR = 4": ""}}, "ValueError: 'part1/kernels.py' has no 'FACTOR = 4'"),
+])  # fmt: skip
 def test_a_kernel_that_does_not_run_is_a_reason(checkouts, launch, reason):
     checkouts.publish(kernel("a", [{"arguments": (array(256, 64),)} | launch]))
     evaluated = published.evaluate(measured(), checkouts.path)

@@ -92,17 +92,10 @@ def test_noise_is_the_spread_of_repeated_runs_of_one_kernel():
     assert group.spread == pytest.approx(100 * 3 / 18)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"metric": "total_time"},
-        {"kernel": "copy of 5 columns"},
-        {"dtype": "bfloat16"},
-        {"shapes": "(128, 5)"},
-        {"arch": "trn1"},
-        {"unit": "ns"},
-    ],
-)
+@pytest.mark.parametrize("changes", [
+    {"metric": "total_time"}, {"kernel": "copy of 5 columns"}, {"dtype": "bfloat16"},
+    {"shapes": "(128, 5)"}, {"arch": "trn1"}, {"unit": "ns"},
+])  # fmt: skip
 def test_another_kernel_core_or_metric_is_no_noise(changes):
     repeat = {"split": "repeat_for_noise", **changes}
     assert runs(entry("first", 4), entry("second", 4, **repeat)) == []

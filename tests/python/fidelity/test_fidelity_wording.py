@@ -35,31 +35,22 @@ def test_a_shape_belongs_to_the_name_in_front_of_it():
     assert wording.shape_after(text, "filter") is None
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("float32", "float32"),
-        ("fp16 (half)", "float16"),
-        ("BF16", "bfloat16"),
-        ("int8", None),
-        ("-", None),
-    ],
-)
+@pytest.mark.parametrize(("text", "name"), [
+    ("float32", "float32"), ("fp16 (half)", "float16"), ("BF16", "bfloat16"), ("int8", None),
+    ("-", None),
+])  # fmt: skip
 def test_dtypes_have_several_names(text, name):
     assert wording.dtype(text) == name
 
 
-@pytest.mark.parametrize(
-    ("texts", "options", "stack"),
-    [
-        ({}, {}, "neuronx-cc trn2"),
-        ({}, {"direct": True}, "neuronx-cc trn2 direct"),
-        ({"caveats": "compiled with --disable-dge"}, {}, "neuronx-cc trn2 --disable-dge"),
-        ({"extra": {"harness": "DGE enabled (no --disable-dge)"}}, {}, "neuronx-cc trn2"),
-        ({"description": "3 DMAs, static descriptors"}, {}, "neuronx-cc trn2 --disable-dge"),
-        ({}, {"static": True, "direct": True}, "neuronx-cc trn2 --disable-dge direct"),
-        ({"arch": "inf2", "caveats": "--disable-dge"}, {}, "neuronx-cc trn1"),
-    ],
-)
+@pytest.mark.parametrize(("texts", "options", "stack"), [
+    ({}, {}, "neuronx-cc trn2"),
+    ({}, {"direct": True}, "neuronx-cc trn2 direct"),
+    ({"caveats": "compiled with --disable-dge"}, {}, "neuronx-cc trn2 --disable-dge"),
+    ({"extra": {"harness": "DGE enabled (no --disable-dge)"}}, {}, "neuronx-cc trn2"),
+    ({"description": "3 DMAs, static descriptors"}, {}, "neuronx-cc trn2 --disable-dge"),
+    ({}, {"static": True, "direct": True}, "neuronx-cc trn2 --disable-dge direct"),
+    ({"arch": "inf2", "caveats": "--disable-dge"}, {}, "neuronx-cc trn1"),
+])  # fmt: skip
 def test_the_stack_follows_from_target_and_flags(texts, options, stack):
     assert published_stack(measurement(**texts), **options) == stack

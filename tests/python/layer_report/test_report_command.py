@@ -75,28 +75,22 @@ def test_operators_one_by_one_backward_and_in_groups(tmp_path, capsys):
     assert children["[0-2]"]["calls"] == 3 and children["[0-2]"]["backward_us"] > 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["nothing_of_this_name"], "is not a known model; name a configuration file"),
-        (["reported_model:build", "--depth", "0"], "depth is 0; it must be"),
-        (["reported_model:build", "--batch", "0"], "--batch is 0; it must be at least 1"),
-        (["reported_model:build", "--arch", "trn9"], "trn9"),
-        (["reported_model:build", "--eager", "--auto-cast", "matmult"], "--auto-cast is an option"),
-        (["reported_model:build", "--html", "missing/out.html"], "missing/out.html: No such file"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["nothing_of_this_name"], "is not a known model; name a configuration file"),
+    (["reported_model:build", "--depth", "0"], "depth is 0; it must be"),
+    (["reported_model:build", "--batch", "0"], "--batch is 0; it must be at least 1"),
+    (["reported_model:build", "--arch", "trn9"], "trn9"),
+    (["reported_model:build", "--eager", "--auto-cast", "matmult"], "--auto-cast is an option"),
+    (["reported_model:build", "--html", "missing/out.html"], "missing/out.html: No such file"),
+])  # fmt: skip
 def test_what_it_refuses_is_one_sentence(arguments, message, capsys):
     expect_sentence(arguments, WRONG_USAGE, message, capsys)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["reported_model:wrong"], "reported_model:wrong: "),
-        (["reported_model:faulty"], "KeyError: 'missing' ("),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["reported_model:wrong"], "reported_model:wrong: "),
+    (["reported_model:faulty"], "KeyError: 'missing' ("),
+])  # fmt: skip
 def test_a_model_that_fails_is_one_sentence(arguments, message, capsys):
     expect_sentence(arguments, FAILURE, message, capsys)
 

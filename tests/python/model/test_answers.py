@@ -55,17 +55,14 @@ def test_settings_of_the_environment_are_part_of_a_question(monkeypatch):
         answers.surroundings.cache_clear()
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda text: "",
-        lambda text: text[: len(text) // 2],
-        lambda text: text.replace('"number": 1', '"number": 7'),
-        lambda text: "[]",
-        lambda text: '{"content": {}, "digest": 3}',
-        lambda text: "\0" * len(text),
-    ],
-)
+@pytest.mark.parametrize("damage", [
+    lambda text: "",
+    lambda text: text[: len(text) // 2],
+    lambda text: text.replace('"number": 1', '"number": 7'),
+    lambda text: "[]",
+    lambda text: '{"content": {}, "digest": 3}',
+    lambda text: "\0" * len(text),
+])  # fmt: skip
 def test_a_damaged_file_is_replaced(damage):
     compute = Computation()
     answers.recall(QUESTION, compute)

@@ -57,15 +57,12 @@ def test_a_client_that_waits_for_the_host_waits_for_the_copies(monkeypatch):
     assert [row.simulated_ms for row in found] == [1.75, 1.5]
 
 
-@pytest.mark.parametrize(
-    ("setting", "dtype"),
-    [
-        (estimates.Setting(), torch.bfloat16),
-        (estimates.Setting("float32"), torch.float32),
-        (estimates.Setting("float32", auto_cast="matmult"), torch.bfloat16),
-        (estimates.Setting("float16", auto_cast="matmult"), torch.float16),
-    ],
-)
+@pytest.mark.parametrize(("setting", "dtype"), [
+    (estimates.Setting(), torch.bfloat16),
+    (estimates.Setting("float32"), torch.float32),
+    (estimates.Setting("float32", auto_cast="matmult"), torch.bfloat16),
+    (estimates.Setting("float16", auto_cast="matmult"), torch.float16),
+])  # fmt: skip
 def test_products_multiply_in_the_dtype_of_the_weights_unless_they_are_cast(setting, dtype):
     assert setting.product_dtype == dtype
 
@@ -153,19 +150,16 @@ def test_what_a_model_prints_is_no_part_of_its_json(tmp_path, monkeypatch, capsy
     assert printed.err.split() == ["loaded", "built"]
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ("return torch.nn.Linear(3, 4), (torch.zeros(5, 2),)", "shapes"),
-        ("import no_such_package", "No module named 'no_such_package'"),
-        ("return torch.zeros(1 << 60)", "memory"),
-        ("return {}['width']", "KeyError: 'width' ("),
-        ("return torch.nn.Identity(), (torch.ones(2),)", "runs nothing on the device"),
-        ("return torch.nn.Linear(3, 4", "SyntaxError: "),
-        ("raise ValueError('my own')", "my own"),
-        ("raise SystemExit(7)", "it ends the process with 7."),
-    ],
-)
+@pytest.mark.parametrize(("source", "message"), [
+    ("return torch.nn.Linear(3, 4), (torch.zeros(5, 2),)", "shapes"),
+    ("import no_such_package", "No module named 'no_such_package'"),
+    ("return torch.zeros(1 << 60)", "memory"),
+    ("return {}['width']", "KeyError: 'width' ("),
+    ("return torch.nn.Identity(), (torch.ones(2),)", "runs nothing on the device"),
+    ("return torch.nn.Linear(3, 4", "SyntaxError: "),
+    ("raise ValueError('my own')", "my own"),
+    ("raise SystemExit(7)", "it ends the process with 7."),
+])  # fmt: skip
 def test_a_model_that_fails_is_one_sentence_and_a_failure(
     source, message, tmp_path, monkeypatch, capsys
 ):
@@ -183,16 +177,13 @@ def test_the_command_without_a_model_is_refused(capsys):
     assert "MODEL is missing" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["absent_module:build"], "there is no module 'absent_module'."),
-        (["json:build"], "module 'json' has no function 'build'."),
-        (["resnet18", "--batch", "0"], "--batch is 0; it must be at least 1."),
-        (["resnet18", "--eager", "--auto-cast", "matmult"], "--auto-cast is an option of"),
-        ([""], "'' is not a known model"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["absent_module:build"], "there is no module 'absent_module'."),
+    (["json:build"], "module 'json' has no function 'build'."),
+    (["resnet18", "--batch", "0"], "--batch is 0; it must be at least 1."),
+    (["resnet18", "--eager", "--auto-cast", "matmult"], "--auto-cast is an option of"),
+    ([""], "'' is not a known model"),
+])  # fmt: skip
 def test_a_model_that_cannot_be_asked_for_is_wrong_usage(arguments, message, capsys):
     assert main(["model", *arguments, "--json"]) == WRONG_USAGE
     printed = capsys.readouterr()

@@ -16,15 +16,10 @@ from neuron_sim.model.workload import decoder_shape
 from neuron_sim.terminal.exit_codes import WRONG_USAGE
 
 SMALL = {
-    "vocab_size": 50,
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "num_hidden_layers": 2,
-    "max_position_embeddings": 16,
+    "vocab_size": 50, "hidden_size": 32, "intermediate_size": 48, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "num_hidden_layers": 2, "max_position_embeddings": 16,
     "rms_norm_eps": 1e-5,
-}
+}  # fmt: skip
 CONTEXT = 8
 
 
@@ -176,14 +171,11 @@ def test_a_logical_core_of_two_computes_as_two_ranks():
         instance("trn2.3xlarge").groups(5, logical_core=2)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "sentence"),
-    [
-        ({"num_hidden_layers": 0}, "'small' has 0 layers; it must have some"),
-        ({"intermediate_size": -5}, "'small' has -5 inner; it must have some"),
-        ({"num_key_value_heads": 3}, "'small' has 4 heads, .* its 3 key heads"),
-    ],
-)
+@pytest.mark.parametrize(("sizes", "sentence"), [
+    ({"num_hidden_layers": 0}, "'small' has 0 layers; it must have some"),
+    ({"intermediate_size": -5}, "'small' has -5 inner; it must have some"),
+    ({"num_key_value_heads": 3}, "'small' has 4 heads, .* its 3 key heads"),
+])  # fmt: skip
 def test_a_configuration_whose_sizes_cannot_be_is_refused(sizes, sentence):
     config = transformers.LlamaConfig(**{**SMALL, **sizes})
     with pytest.raises(ValueError, match=sentence):
@@ -271,17 +263,14 @@ def test_the_command_prints_a_row_per_number_of_cores_and_batch(capsys, tmp_path
     assert "TPOT ms" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (["--tp", "2", "--sequence", "64"], "--sequence has no effect on generation"),
-        (["--context", "64", "--eager"], "--eager has no effect on generation"),
-        (["--tp", "2", "--image", "32"], "--image has no effect on generation"),
-        (["--tp", "2", "--auto-cast", "matmult"], "--auto-cast has no effect on generation"),
-        (["--input", "64"], "--input is of a decoder that generates"),
-        (["--weight-dtype", "int8"], "--weight-dtype is of a decoder that generates"),
-    ],
-)
+@pytest.mark.parametrize(("options", "sentence"), [
+    (["--tp", "2", "--sequence", "64"], "--sequence has no effect on generation"),
+    (["--context", "64", "--eager"], "--eager has no effect on generation"),
+    (["--tp", "2", "--image", "32"], "--image has no effect on generation"),
+    (["--tp", "2", "--auto-cast", "matmult"], "--auto-cast has no effect on generation"),
+    (["--input", "64"], "--input is of a decoder that generates"),
+    (["--weight-dtype", "int8"], "--weight-dtype is of a decoder that generates"),
+])  # fmt: skip
 def test_an_option_without_effect_is_refused(options, sentence, capsys):
     assert main(["model", "llama-2-7b", *options]) == WRONG_USAGE
     assert sentence in capsys.readouterr().err

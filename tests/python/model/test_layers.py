@@ -58,12 +58,9 @@ def test_layers_sum_to_the_run():
 def test_the_products_of_a_layer_are_those_of_its_weights():
     rows = by_name(estimate(stack(128, 128, 256), Setting("float32"), by_layer=True).layers)
     products = {
-        "blocks.[0-1].wide": 2 * 64 * 128,
-        "blocks.[0-1].narrow": 2 * 64 * 128,
-        "blocks.2.wide": 64 * 256,
-        "blocks.2.narrow": 64 * 256,
-        "head": 64 * 32,
-    }
+        "blocks.[0-1].wide": 2 * 64 * 128, "blocks.[0-1].narrow": 2 * 64 * 128,
+        "blocks.2.wide": 64 * 256, "blocks.2.narrow": 64 * 256, "head": 64 * 32,
+    }  # fmt: skip
     for name, weights in products.items():
         assert rows[name]["gflop"] == pytest.approx(2e-9 * 256 * weights)
     assert set(rows) <= {*products, "blocks.[0-1]", "blocks.2", ""}

@@ -8,13 +8,9 @@ import sys
 import pytest
 
 WIDE = {
-    "model_type": "llama",
-    "vocab_size": 64,
-    "hidden_size": 4096,
-    "intermediate_size": 2048,
-    "num_attention_heads": 32,
-    "num_hidden_layers": 1,
-}
+    "model_type": "llama", "vocab_size": 64, "hidden_size": 4096, "intermediate_size": 2048,
+    "num_attention_heads": 32, "num_hidden_layers": 1,
+}  # fmt: skip
 PRODUCTS = """
 import torch
 

@@ -9,15 +9,10 @@ from neuron_sim.model.networks import NETWORKS, UNet, vgg11
 from neuron_sim.model.workload import Request, load, names
 
 SMALL_BERT = {
-    "model_type": "bert",
-    "architectures": ["BertModel"],
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_attention_heads": 4,
-    "num_hidden_layers": 1,
-    "max_position_embeddings": 16,
-    "vocab_size": 50,
-}
+    "model_type": "bert", "architectures": ["BertModel"], "hidden_size": 32,
+    "intermediate_size": 48, "num_attention_heads": 4, "num_hidden_layers": 1,
+    "max_position_embeddings": 16, "vocab_size": 50,
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -148,35 +143,25 @@ def test_sequences_fit_the_positions_of_the_model(configuration):
         load(Request(name, sequence=17))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{", "is not JSON"),
-        ("[]", "has no 'model_type'"),
-        ("{}", "has no 'model_type'"),
-        (
-            '{"model_type": "bert", "architectures": ["NoneSuch"]}',
-            "has the architecture 'NoneSuch', which transformers",
-        ),
-        ('{"model_type": "none such"}', "has the model_type 'none such', which transformers"),
-        ('{"model_type": ["bert"]}', "has the model_type '.'bert'.', which transformers"),
-        ('{"model_type": "bert", "hidden_size": "wide"}', "is refused by transformers .*: "),
-        (
-            '{"model_type": "bert", "hidden_size": 10, "num_attention_heads": 3}',
-            "is refused by transformers .*: ValueError: .*10.*",
-        ),
-        (
-            '{"model_type": "bert", "architectures": ["BertTokenizer"]}',
-            "has the architecture 'BertTokenizer', which transformers",
-        ),
-        (
-            '{"model_type": "whisper", "architectures": ["WhisperModel"], "d_model": 8,'
-            ' "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 1,'
-            ' "decoder_attention_heads": 1, "vocab_size": 60000}',
-            "takes 'input_features', for which no inputs can be made up",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("{", "is not JSON"),
+    ("[]", "has no 'model_type'"),
+    ("{}", "has no 'model_type'"),
+    ('{"model_type": "bert", "architectures": ["NoneSuch"]}',
+        "has the architecture 'NoneSuch', which transformers"),
+    ('{"model_type": "none such"}', "has the model_type 'none such', which transformers"),
+    ('{"model_type": ["bert"]}', "has the model_type '.'bert'.', which transformers"),
+    ('{"model_type": "bert", "hidden_size": "wide"}', "is refused by transformers .*: "),
+    ('{"model_type": "bert", "hidden_size": 10, "num_attention_heads": 3}',
+        "is refused by transformers .*: ValueError: .*10.*"),
+    ('{"model_type": "bert", "architectures": ["BertTokenizer"]}',
+        "has the architecture 'BertTokenizer', which transformers"),
+    (
+        '{"model_type": "whisper", "architectures": ["WhisperModel"], "d_model": 8, '
+        '"encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 1, '
+        '"decoder_attention_heads": 1, "vocab_size": 60000}',
+        "takes 'input_features', for which no inputs can be made up"),
+])  # fmt: skip
 def test_files_that_give_no_model_are_refused(configuration, text, message):
     with pytest.raises(ValueError, match=message):
         load(Request(configuration(text)))

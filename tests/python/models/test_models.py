@@ -213,15 +213,12 @@ def test_wrong_arguments_of_the_cpp_program_give_its_usage(count, exported):
 
 
 @needs_programs
-@pytest.mark.parametrize(
-    "model, device, part",
-    [
-        ("none.pt", "neuron_sim", "none.pt"),
-        (None, "neuron_sim:9", "device index 9 is out of range; the devices are 0 to 1"),
-        (None, "cpu", "DEVICE must be neuron_sim or neuron_sim:INDEX"),
-        (None, "bananas", "bananas"),
-    ],
-)
+@pytest.mark.parametrize("model, device, part", [
+    ("none.pt", "neuron_sim", "none.pt"),
+    (None, "neuron_sim:9", "device index 9 is out of range; the devices are 0 to 1"),
+    (None, "cpu", "DEVICE must be neuron_sim or neuron_sim:INDEX"),
+    (None, "bananas", "bananas"),
+])  # fmt: skip
 def test_errors_of_the_cpp_program_are_one_line(model, device, part, exported):
     result = run(PROGRAMS / "digits_cnn", model or exported[0], exported[1], device)
     assert result.returncode == 1 and result.stdout == ""

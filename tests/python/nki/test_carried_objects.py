@@ -234,13 +234,10 @@ def replaces_a_tile_by_a_new_one(a):
     return out
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        *(reads_objects_without_a_change, replaces_a_tile_by_a_new_one),
-        counts_with_an_object_of_elsewhere,
-    ],
-)
+@pytest.mark.parametrize("function", [
+    *(reads_objects_without_a_change, replaces_a_tile_by_a_new_one),
+    counts_with_an_object_of_elsewhere,
+])  # fmt: skip
 def test_other_loops_are_traced_once_without_a_warning(function):
     kernel = nki.jit(function)
     with warnings.catch_warnings():

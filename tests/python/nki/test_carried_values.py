@@ -75,17 +75,14 @@ def bool_and_number_are_two_values(a):
     return out
 
 
-@pytest.mark.parametrize(
-    ("function", "name", "factors"),
-    [
-        (flag, "first", FACTORS),
-        (number, "count", COUNTS),
-        (number_in_a_list, "counts", COUNTS),
-        (number_in_a_dict, "counts", COUNTS),
-        (number_of_an_outer_loop, "count", COUNTS),
-        (bool_and_number_are_two_values, "seen", FACTORS),
-    ],
-)
+@pytest.mark.parametrize(("function", "name", "factors"), [
+    (flag, "first", FACTORS),
+    (number, "count", COUNTS),
+    (number_in_a_list, "counts", COUNTS),
+    (number_in_a_dict, "counts", COUNTS),
+    (number_of_an_outer_loop, "count", COUNTS),
+    (bool_and_number_are_two_values, "seen", FACTORS),
+])  # fmt: skip
 def test_a_loop_that_hands_a_value_on_is_unrolled_and_a_warning_names_it(function, name, factors):
     kernel = nki.jit(function)
     with pytest.warns(UserWarning, match=f"'{name}' changes from one iteration") as caught:

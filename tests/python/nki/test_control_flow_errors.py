@@ -127,31 +127,24 @@ def reordered_while(register):
             nisa.register_move(register, 0)
 
 
-@pytest.mark.parametrize(
-    ("body", "kind", "message"),
-    [
-        (lambda r: nl.dynamic_range(0, 4, r), AssertionError, "step VirtualRegister"),
-        (lambda r: nl.dynamic_range(0, 4, 0), AssertionError, "step 0 is not a positive int"),
-        (
-            lambda r: nl.fori_loop(0, r, lambda i: i),
-            TypeError,
-            "body of a fori_loop returns nothing",
-        ),
-        (lambda r: nl.while_loop(r, lambda c: None), TypeError, "body of a while_loop returns the"),
-        (lambda r: nl.while_loop(1, lambda c: c), TypeError, "init is 1, not a register"),
-        (lambda r: 1 if r else 0, TypeError, "no condition but that of a `while` statement"),
-        (lambda r: r + 1, TypeError, "registers have no arithmetic"),
-        (lambda r: r == 0, TypeError, "registers have no arithmetic and no comparisons"),
-        (lambda r: range(r), TypeError, "value of a register is not known"),
-        (lambda r: nl.zeros((4, 4), dtype=nl.float32)[r], IndexError, "it is the partition dim"),
-        (left_by_break, ValueError, "a loop on chip ends by its bound or condition only"),
-        (left_by_return, ValueError, "`return` in line .* would leave a `while` loop"),
-        (broken_while, ValueError, "`break` in line .* would leave a `while` loop"),
-        (unscoped, ValueError, "Local variable 'tile' is referenced outside of its parent scope"),
-        (reordered, ValueError, "dynamic_range is not supported inside a no_reorder block"),
-        (reordered_while, ValueError, "`while` loop on a register is not supported inside a no_r"),
-    ],
-)
+@pytest.mark.parametrize(("body", "kind", "message"), [
+    (lambda r: nl.dynamic_range(0, 4, r), AssertionError, "step VirtualRegister"),
+    (lambda r: nl.dynamic_range(0, 4, 0), AssertionError, "step 0 is not a positive int"),
+    (lambda r: nl.fori_loop(0, r, lambda i: i), TypeError, "body of a fori_loop returns nothing"),
+    (lambda r: nl.while_loop(r, lambda c: None), TypeError, "body of a while_loop returns the"),
+    (lambda r: nl.while_loop(1, lambda c: c), TypeError, "init is 1, not a register"),
+    (lambda r: 1 if r else 0, TypeError, "no condition but that of a `while` statement"),
+    (lambda r: r + 1, TypeError, "registers have no arithmetic"),
+    (lambda r: r == 0, TypeError, "registers have no arithmetic and no comparisons"),
+    (lambda r: range(r), TypeError, "value of a register is not known"),
+    (lambda r: nl.zeros((4, 4), dtype=nl.float32)[r], IndexError, "it is the partition dim"),
+    (left_by_break, ValueError, "a loop on chip ends by its bound or condition only"),
+    (left_by_return, ValueError, "`return` in line .* would leave a `while` loop"),
+    (broken_while, ValueError, "`break` in line .* would leave a `while` loop"),
+    (unscoped, ValueError, "Local variable 'tile' is referenced outside of its parent scope"),
+    (reordered, ValueError, "dynamic_range is not supported inside a no_reorder block"),
+    (reordered_while, ValueError, "`while` loop on a register is not supported inside a no_r"),
+])  # fmt: skip
 def test_what_the_language_does_not_have_is_refused(body, kind, message):
     error = failure(in_kernel(body), int32(2))
     assert isinstance(error, kind), error

@@ -91,16 +91,13 @@ def test_no_reorder_keeps_the_order_of_a_block():
     assert start < done
 
 
-@pytest.mark.parametrize(
-    ("edges", "kind", "message"),
-    [
-        ([("exp", "minus")], ValueError, "no instruction named 'minus'; .* with a name: plus, exp"),
-        ([("exp", ["plus", "exp"])], ValueError, "'activation' waits for itself"),
-        ([("exp", "plus"), ("plus", "exp")], ValueError, "cannot wait for .*, which needs it"),
-        (["exp"], TypeError, "with_schedule takes pairs"),
-        ([("exp", 3)], TypeError, "with_schedule takes"),
-    ],
-)
+@pytest.mark.parametrize(("edges", "kind", "message"), [
+    ([("exp", "minus")], ValueError, "no instruction named 'minus'; .* with a name: plus, exp"),
+    ([("exp", ["plus", "exp"])], ValueError, "'activation' waits for itself"),
+    ([("exp", "plus"), ("plus", "exp")], ValueError, "cannot wait for .*, which needs it"),
+    (["exp"], TypeError, "with_schedule takes pairs"),
+    ([("exp", 3)], TypeError, "with_schedule takes"),
+])  # fmt: skip
 def test_edges_that_make_no_sense_are_refused(edges, kind, message):
     with pytest.raises(kind, match=message):
         ordered_kernel(None).with_schedule(edges).traced(normal(4, 4))

@@ -69,17 +69,13 @@ def marked(function, mark="# here") -> int:
 
 
 @pytest.mark.parametrize("simulated", [False, True])
-@pytest.mark.parametrize(
-    ("function", "language", "within", "beyond"),
-    [
-        (old_gather, old, rows(0, 9, 2), rows(0, 10, 2)),
-        (old_scatter, old, rows(0, 9, 2), rows(0, 9, -1)),
-        (old_dynamic_copy, old, rows(2), rows(3)),
-        (new_gather, new, rows(0, 9, 2), rows(0, 10, 2)),
-        (new_gather_on_chip, new, rows(0, 3, 2).astype(np.uint32), rows(0, 4, 2).astype(np.uint32)),
-    ],
-    ids=lambda value: getattr(value, "__name__", None),
-)
+@pytest.mark.parametrize(("function", "language", "within", "beyond"), [
+    (old_gather, old, rows(0, 9, 2), rows(0, 10, 2)),
+    (old_scatter, old, rows(0, 9, 2), rows(0, 9, -1)),
+    (old_dynamic_copy, old, rows(2), rows(3)),
+    (new_gather, new, rows(0, 9, 2), rows(0, 10, 2)),
+    (new_gather_on_chip, new, rows(0, 3, 2).astype(np.uint32), rows(0, 4, 2).astype(np.uint32)),
+], ids=lambda value: getattr(value, "__name__", None))  # fmt: skip
 def test_an_index_beyond_its_tensor_points_at_the_instruction(
     function, language, within, beyond, simulated
 ):

@@ -131,30 +131,17 @@ def test_the_compiler_of_the_new_language_has_its_decorators_and_target():
             assert nisa.get_nc_version().value == generation
 
 
-@pytest.mark.parametrize(
-    ("module", "name", "sentence"),
-    [
-        (nki, "load", "module 'nki' has no attribute 'load'; it is nki.language.load."),
-        (
-            old,
-            "arange",
-            "module 'neuronxcc.nki' has no attribute 'arange'; it is neuronxcc.nki.language"
-            ".arange.",
-        ),
-        (old, "compile", "'neuronxcc.nki.compile' exists at the vendor but is not there yet."),
-        (nki, "jitt", "module 'nki' has no attribute 'jitt'. Did you mean 'jit'?"),
-        (
-            new_compiler,
-            "kernel_builder",
-            "'nki.compiler.kernel_builder' exists at the vendor but is not there yet.",
-        ),
-        (
-            old.compiler,
-            "backends",
-            "'neuronxcc.nki.compiler.backends' exists at the vendor but is not there yet.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("module", "name", "sentence"), [
+    (nki, "load", "module 'nki' has no attribute 'load'; it is nki.language.load."),
+    (old, "arange",
+        "module 'neuronxcc.nki' has no attribute 'arange'; it is neuronxcc.nki.language.arange."),
+    (old, "compile", "'neuronxcc.nki.compile' exists at the vendor but is not there yet."),
+    (nki, "jitt", "module 'nki' has no attribute 'jitt'. Did you mean 'jit'?"),
+    (new_compiler, "kernel_builder",
+        "'nki.compiler.kernel_builder' exists at the vendor but is not there yet."),
+    (old.compiler, "backends",
+        "'neuronxcc.nki.compiler.backends' exists at the vendor but is not there yet."),
+])  # fmt: skip
 def test_a_name_that_is_elsewhere_or_nowhere_is_named(module, name, sentence):
     assert error_of(lambda: getattr(module, name), kind=AttributeError) == sentence
 

@@ -38,29 +38,23 @@ A = uniform(8, 4, 6)
 
 
 @pytest.mark.parametrize("hbm", [False, True], ids=["tile", "hbm"])
-@pytest.mark.parametrize(
-    "view, expected",
-    [
-        (lambda t: t.slice(1, 1, 4), A[:, 1:4]),
-        (lambda t: t.slice(dim=2, start=0, end=6, step=2), A[:, :, ::2]),
-        (lambda t: t.select(1, 3), A[:, 3]),
-        (lambda t: t.permute((0, 2, 1)), A.transpose(0, 2, 1)),
-        (lambda t: t.slice(1, 2, 3).broadcast(1, 5), np.repeat(A[:, 2:3], 5, 1)),
-        (lambda t: t.expand_dim(1), A[:, None]),
-        (lambda t: t.expand_dim(1).squeeze_dim(1), A),
-        (lambda t: t.reshape((8, 2, 12)), A.reshape(8, 2, 12)),
-        (lambda t: t.reshape_dim(2, (3, -1)), A.reshape(8, 4, 3, 2)),
-        (lambda t: t.flatten_dims(1, 2), A.reshape(8, 24)),
-        (
-            lambda t: t.rearrange(("b", "c", ("h", "w")), ("b", "w", ("c", "h")), {"h": 3}),
-            A.reshape(8, 4, 3, 2).transpose(0, 3, 1, 2).reshape(8, 2, 12),
-        ),
-        (lambda t: t[2:5, ..., 1], A[2:5, ..., 1]),
-        (lambda t: t[..., nl.ds(2, 3)], A[..., 2:5]),
-        (lambda t: t[:, -1], A[:, -1]),
-    ],
-    ids=range(14),
-)
+@pytest.mark.parametrize("view, expected", [
+    (lambda t: t.slice(1, 1, 4), A[:, 1:4]),
+    (lambda t: t.slice(dim=2, start=0, end=6, step=2), A[:, :, ::2]),
+    (lambda t: t.select(1, 3), A[:, 3]),
+    (lambda t: t.permute((0, 2, 1)), A.transpose(0, 2, 1)),
+    (lambda t: t.slice(1, 2, 3).broadcast(1, 5), np.repeat(A[:, 2:3], 5, 1)),
+    (lambda t: t.expand_dim(1), A[:, None]),
+    (lambda t: t.expand_dim(1).squeeze_dim(1), A),
+    (lambda t: t.reshape((8, 2, 12)), A.reshape(8, 2, 12)),
+    (lambda t: t.reshape_dim(2, (3, -1)), A.reshape(8, 4, 3, 2)),
+    (lambda t: t.flatten_dims(1, 2), A.reshape(8, 24)),
+    (lambda t: t.rearrange(("b", "c", ("h", "w")), ("b", "w", ("c", "h")), {"h": 3}),
+        A.reshape(8, 4, 3, 2).transpose(0, 3, 1, 2).reshape(8, 2, 12)),
+    (lambda t: t[2:5, ..., 1], A[2:5, ..., 1]),
+    (lambda t: t[..., nl.ds(2, 3)], A[..., 2:5]),
+    (lambda t: t[:, -1], A[:, -1]),
+], ids=range(14))  # fmt: skip
 def test_views_are_those_of_numpy(view, expected, hbm):
     assert np.array_equal(through(view, expected.shape, hbm)(A), expected)
 
@@ -144,16 +138,13 @@ def test_a_view_of_another_dtype_scales_the_last_dimension():
     assert out.dtype == ml_dtypes.bfloat16 and np.array_equal(again, b)
 
 
-@pytest.mark.parametrize(
-    "view, message",
-    [
-        (lambda t: t.permute((1, 0, 2)), "permute of"),
-        (lambda t: t.broadcast(0, 8), "broadcast of"),
-        (lambda t: t.flatten_dims(0, 1), "flatten_dims of"),
-        (lambda t: t.expand_dim(0), "expand_dim of"),
-        (lambda t: t.reshape_dim(0, (2, 4)), "reshape_dim of"),
-    ],
-)
+@pytest.mark.parametrize("view, message", [
+    (lambda t: t.permute((1, 0, 2)), "permute of"),
+    (lambda t: t.broadcast(0, 8), "broadcast of"),
+    (lambda t: t.flatten_dims(0, 1), "flatten_dims of"),
+    (lambda t: t.expand_dim(0), "expand_dim of"),
+    (lambda t: t.reshape_dim(0, (2, 4)), "reshape_dim of"),
+])  # fmt: skip
 def test_the_partition_dimension_stays_as_it_is(view, message):
     raised = error_of(through(view, A.shape), A)
     assert raised.startswith(message) and raised.endswith(

@@ -54,15 +54,12 @@ def test_a_script_and_its_children_see_our_packages_and_our_profiler(tmp_path):
     assert status == 7
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("missing.py", "--flag"), "there is no script 'missing.py'."),
-        (("",), "there is no script ''."),
-        (("folder",), "'folder' is a folder without __main__.py, not a script."),
-        (("-m", "no_such_module.part"), "there is no module 'no_such_module.part'."),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "sentence"), [
+    (("missing.py", "--flag"), "there is no script 'missing.py'."),
+    (("",), "there is no script ''."),
+    (("folder",), "'folder' is a folder without __main__.py, not a script."),
+    (("-m", "no_such_module.part"), "there is no module 'no_such_module.part'."),
+])  # fmt: skip
 def test_a_script_that_is_not_there_is_named_in_one_sentence(tmp_path, arguments, sentence):
     (tmp_path / "folder").mkdir()
     out, err, status = run_script(*arguments, cwd=tmp_path)

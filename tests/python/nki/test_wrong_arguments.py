@@ -27,29 +27,20 @@ def refusal(body, decorate, words):
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "body, sentence",
-    [
-        (lambda x: nisa.max8(x, 5), "'max8': argument 'src' is 5, of type int, not a tensor."),
-        (lambda x: nl.exp(b"y"), "argument 'x' is b'y', of type bytes, not a tensor."),
-        (lambda x: nl.greater(1, 2), "an operator of tiles got no tensor."),
-        (lambda x: nisa.register_store(x[0:1, 0:1], x), "not what has '__index__'."),
-        (lambda x: nl.max(x, axis=float("inf")), "is inf, of type float"),
-        (
-            lambda x: nisa.nc_matmul(x, x, x, tile_position=np.dtype("complex64")),
-            "'tile_position' is dtype('complex64'), not a pair of numbers.",
-        ),
-        (
-            lambda x: nisa.nc_matmul(x, x, x, tile_position=np.arange(3)),
-            "'tile_position' is array([0, 1, 2]), not a pair of numbers.",
-        ),
-        (
-            lambda x: nisa.nc_matmul(x, x, x, tile_position=(0, 0), tile_size=(1, 2, 3)),
-            "'tile_size' is (1, 2, 3), not a pair of numbers.",
-        ),
-        (lambda x: nl.max(x, axis=1.5), "is 1.5, of type float"),
-    ],
-)
+@pytest.mark.parametrize("body, sentence", [
+    (lambda x: nisa.max8(x, 5), "'max8': argument 'src' is 5, of type int, not a tensor."),
+    (lambda x: nl.exp(b"y"), "argument 'x' is b'y', of type bytes, not a tensor."),
+    (lambda x: nl.greater(1, 2), "an operator of tiles got no tensor."),
+    (lambda x: nisa.register_store(x[0:1, 0:1], x), "not what has '__index__'."),
+    (lambda x: nl.max(x, axis=float("inf")), "is inf, of type float"),
+    (lambda x: nisa.nc_matmul(x, x, x, tile_position=np.dtype("complex64")),
+        "'tile_position' is dtype('complex64'), not a pair of numbers."),
+    (lambda x: nisa.nc_matmul(x, x, x, tile_position=np.arange(3)),
+        "'tile_position' is array([0, 1, 2]), not a pair of numbers."),
+    (lambda x: nisa.nc_matmul(x, x, x, tile_position=(0, 0), tile_size=(1, 2, 3)),
+        "'tile_size' is (1, 2, 3), not a pair of numbers."),
+    (lambda x: nl.max(x, axis=1.5), "is 1.5, of type float"),
+])  # fmt: skip
 def test_the_new_language_names_function_argument_and_value(body, sentence):
     assert sentence in refusal(body, nki.jit, nl)
 
@@ -68,14 +59,11 @@ def test_a_pair_is_any_sequence_of_two_numbers(given):
     np.testing.assert_array_equal(kernel(X), X.T @ X)
 
 
-@pytest.mark.parametrize(
-    "body, sentence",
-    [
-        (lambda x: old_nisa.iota(x, dtype=old_nl.int32), "not what has 'terms'."),
-        (lambda x: old_nisa.nc_find_index8(data=x, vals=None), "None, of type NoneType"),
-        (lambda x: old_nisa.max8(src=True), "True, of type bool, not a tensor."),
-    ],
-)
+@pytest.mark.parametrize("body, sentence", [
+    (lambda x: old_nisa.iota(x, dtype=old_nl.int32), "not what has 'terms'."),
+    (lambda x: old_nisa.nc_find_index8(data=x, vals=None), "None, of type NoneType"),
+    (lambda x: old_nisa.max8(src=True), "True, of type bool, not a tensor."),
+])  # fmt: skip
 def test_the_old_language_names_them_too(body, sentence):
     assert sentence in refusal(body, old_nki.jit, old_nl)
 

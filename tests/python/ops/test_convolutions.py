@@ -8,58 +8,34 @@ from dense_oracle import all_floats, check, on_device, random
 CASES = {
     "bias": (functional.conv2d, {}, [(2, 3, 17, 19), (8, 3, 3, 3), (8,)]),
     "no bias": (functional.conv2d, {"stride": 2, "padding": 1}, [(2, 5, 17, 19), (8, 5, 3, 3)]),
-    "depthwise": (
-        functional.conv2d,
-        {"padding": 1, "groups": 24},
-        [(2, 24, 9, 9), (24, 1, 3, 3), (24,)],
-    ),
-    "groups": (
-        functional.conv2d,
+    "depthwise": (functional.conv2d, {"padding": 1, "groups": 24},
+        [(2, 24, 9, 9), (24, 1, 3, 3), (24,)]),
+    "groups": (functional.conv2d,
         {"padding": (2, 1), "dilation": (2, 1), "stride": (1, 2), "groups": 4},
-        [(2, 12, 9, 9), (20, 3, 3, 3), (20,)],
-    ),
+        [(2, 12, 9, 9), (20, 3, 3, 3), (20,)]),
     "wide": (functional.conv2d, {"padding": 1}, [(1, 200, 6, 6), (150, 200, 3, 3)]),
     "pointwise": (functional.conv2d, {"stride": 2}, [(2, 200, 6, 6), (30, 200, 1, 1)]),
     "one pixel": (functional.conv2d, {}, [(1, 1, 1, 1), (1, 1, 1, 1), (1,)]),
-    "dilation beyond the image, more than SBUF holds": (
-        functional.conv2d,
-        {"padding": 36, "dilation": 36},
-        [(1, 960, 5, 7), (8, 960, 3, 3), (8,)],
-    ),
-    "dilation within the image, more than SBUF holds": (
-        functional.conv2d,
+    "dilation beyond the image, more than SBUF holds": (functional.conv2d,
+        {"padding": 36, "dilation": 36}, [(1, 960, 5, 7), (8, 960, 3, 3), (8,)]),
+    "dilation within the image, more than SBUF holds": (functional.conv2d,
         {"padding": (36, 30), "dilation": 36, "stride": (2, 3), "groups": 2},
-        [(1, 960, 38, 41), (8, 480, 3, 3)],
-    ),
+        [(1, 960, 38, 41), (8, 480, 3, 3)]),
     "1d": (functional.conv1d, {"padding": 2, "stride": 2}, [(2, 6, 31), (9, 6, 5), (9,)]),
     "3d": (functional.conv3d, {"stride": 2, "padding": 1}, [(2, 3, 5, 6, 7), (4, 3, 3, 3, 3)]),
-    "transposed": (
-        functional.conv_transpose2d,
-        {"stride": 2, "padding": 1, "output_padding": 1},
-        [(2, 6, 7, 5), (6, 9, 3, 3), (9,)],
-    ),
-    "transposed, pixels without taps": (
-        functional.conv_transpose2d,
-        {"stride": 3},
-        [(2, 6, 7, 5), (6, 9, 2, 2), (9,)],
-    ),
-    "transposed, groups": (
-        functional.conv_transpose2d,
-        {"stride": 2, "groups": 3, "dilation": 2},
-        [(2, 6, 7, 5), (6, 3, 3, 3)],
-    ),
-    "transposed, output padding beyond the stride": (
-        functional.conv_transpose2d,
+    "transposed": (functional.conv_transpose2d, {"stride": 2, "padding": 1, "output_padding": 1},
+        [(2, 6, 7, 5), (6, 9, 3, 3), (9,)]),
+    "transposed, pixels without taps": (functional.conv_transpose2d, {"stride": 3},
+        [(2, 6, 7, 5), (6, 9, 2, 2), (9,)]),
+    "transposed, groups": (functional.conv_transpose2d, {"stride": 2, "groups": 3, "dilation": 2},
+        [(2, 6, 7, 5), (6, 3, 3, 3)]),
+    "transposed, output padding beyond the stride": (functional.conv_transpose2d,
         {"stride": (1, 2), "dilation": 4, "output_padding": (2, 3)},
-        [(2, 3, 5, 4), (3, 4, 2, 3), (4,)],
-    ),
+        [(2, 3, 5, 4), (3, 4, 2, 3), (4,)]),
     "transposed 1d": (functional.conv_transpose1d, {"stride": 2}, [(2, 6, 7), (6, 3, 4)]),
-    "transposed 3d": (
-        functional.conv_transpose3d,
-        {"stride": 2, "padding": 1},
-        [(1, 4, 3, 4, 3), (4, 3, 3, 3, 3)],
-    ),
-}
+    "transposed 3d": (functional.conv_transpose3d, {"stride": 2, "padding": 1},
+        [(1, 4, 3, 4, 3), (4, 3, 3, 3, 3)]),
+}  # fmt: skip
 
 
 @all_floats

@@ -71,14 +71,11 @@ def test_arguments_that_do_not_fit_have_the_errors_of_torch():
         torch.mul(x, x.to("neuron_sim:0"))
 
 
-@pytest.mark.parametrize(
-    ("call", "operator"),
-    [
-        (lambda x: x + x, "aten::add"),
-        (lambda x: x @ x, "aten::mm"),
-        (lambda x: x.softmax(0), "aten::_softmax"),
-    ],
-)
+@pytest.mark.parametrize(("call", "operator"), [
+    (lambda x: x + x, "aten::add"),
+    (lambda x: x @ x, "aten::mm"),
+    (lambda x: x.softmax(0), "aten::_softmax"),
+])  # fmt: skip
 def test_a_recorded_call_has_the_time_of_one_that_nothing_follows(call, operator):
     x = torch.randn(5, 5, device=DEVICE)
     before = torch.neuron_sim.simulated_time(DEVICE)

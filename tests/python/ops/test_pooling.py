@@ -9,33 +9,22 @@ MAXIMA = {
     "2x2": ((2, 5, 8, 9), {"kernel_size": 2}),
     "overlapping": ((2, 3, 11, 13), {"kernel_size": 3, "stride": 2, "padding": 1}),
     "dilated": ((1, 4, 12, 9), {"kernel_size": (3, 2), "stride": 1, "dilation": (2, 3)}),
-    "ceil": (
-        (2, 3, 8, 10),
-        {"kernel_size": 3, "stride": 2, "padding": (1, 0), "ceil_mode": True},
-    ),
+    "ceil": ((2, 3, 8, 10), {"kernel_size": 3, "stride": 2, "padding": (1, 0), "ceil_mode": True}),
     "gaps": ((2, 3, 9, 9), {"kernel_size": 2, "stride": 4}),
     "many planes": ((3, 130, 4, 4), {"kernel_size": 2}),
     "no batch": ((3, 6, 6), {"kernel_size": 3}),
     "one pixel": ((1, 1, 1, 1), {"kernel_size": 1}),
-}
+}  # fmt: skip
 
 AVERAGES = {
     "2x2": ((2, 5, 8, 9), {"kernel_size": 2}),
     "padded": ((2, 3, 11, 13), {"kernel_size": 3, "stride": 2, "padding": 1}),
-    "padding not counted": (
-        (2, 3, 8, 10),
-        {
-            "kernel_size": 3,
-            "stride": 2,
-            "padding": 1,
-            "ceil_mode": True,
-            "count_include_pad": False,
-        },
-    ),
+    "padding not counted": ((2, 3, 8, 10), {"kernel_size": 3, "stride": 2, "padding": 1,
+            "ceil_mode": True, "count_include_pad": False}),
     "divisor": ((2, 3, 8, 10), {"kernel_size": (3, 2), "stride": 1, "divisor_override": 5}),
     "many planes": ((3, 130, 4, 4), {"kernel_size": 2}),
     "no batch": ((3, 6, 6), {"kernel_size": 3}),
-}
+}  # fmt: skip
 
 
 @all_floats

@@ -9,20 +9,10 @@ TOLERANCES = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 2e-2}
 
 
 @pytest.mark.parametrize("dtype", TOLERANCES)
-@pytest.mark.parametrize(
-    ("shape", "row"),
-    [
-        ((3, 5), (5,)),
-        ((1, 1), (1,)),
-        ((7,), (7,)),
-        ((2, 3, 4), (3, 4)),
-        ((2, 3, 4), (2, 3, 4)),
-        ((2, 130, 1023), (1023,)),
-        ((2, 6000), (6000,)),
-        ((0, 5), (5,)),
-        ((3, 0), (0,)),
-    ],
-)
+@pytest.mark.parametrize(("shape", "row"), [
+    ((3, 5), (5,)), ((1, 1), (1,)), ((7,), (7,)), ((2, 3, 4), (3, 4)), ((2, 3, 4), (2, 3, 4)),
+    ((2, 130, 1023), (1023,)), ((2, 6000), (6000,)), ((0, 5), (5,)), ((3, 0), (0,)),
+])  # fmt: skip
 @pytest.mark.parametrize("epsilon", [None, 1e-5])
 def test_rows_and_gradients_are_those_of_the_cpu(dtype, shape, row, epsilon):
     x, weight = torch.randn(shape, dtype=dtype), torch.randn(row, dtype=dtype)
@@ -83,15 +73,12 @@ def test_gradients_of_gradients_are_those_of_the_cpu():
     torch.testing.assert_close(ours.cpu().double(), theirs, rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda x: functional.rms_norm(x, (5,)),
-        lambda x: functional.rms_norm(x, ()),
-        lambda x: functional.rms_norm(x, (4,), x.new_ones(3)),
-        lambda x: functional.rms_norm(x.to(torch.int32), (4,)),
-    ],
-)
+@pytest.mark.parametrize("call", [
+    lambda x: functional.rms_norm(x, (5,)),
+    lambda x: functional.rms_norm(x, ()),
+    lambda x: functional.rms_norm(x, (4,), x.new_ones(3)),
+    lambda x: functional.rms_norm(x.to(torch.int32), (4,)),
+])  # fmt: skip
 def test_the_cpu_and_the_device_refuse_the_same_calls(call):
     errors = []
     for x in (torch.ones(3, 4), torch.ones(3, 4, device=DEVICE)):

@@ -178,19 +178,16 @@ def test_a_member_that_unpacks_to_more_than_it_says_is_refused(tmp_path):
         program_file.read(path, program_file.PROGRAM)
 
 
-@pytest.mark.parametrize(
-    ("text", "part"),
-    (
-        (DEEP, "nested too deep"),
-        ("\0", "is not JSON"),
-        ("[1", "is not JSON"),
-        ('[{"id": "a", "family": "f", "arch": "trn2", "value": 1' + "0" * 5000 + "}]", "number"),
-        ('[{"id": "a", "family": "f", "arch": "trn2", "value": 1' + "0" * 400 + "}]", "number"),
-        ("[5]", "not an object"),
-        ("{}", "not a list"),
-        (b"\xff", "not text"),
-    ),
-)
+@pytest.mark.parametrize(("text", "part"), (
+    (DEEP, "nested too deep"),
+    ("\0", "is not JSON"),
+    ("[1", "is not JSON"),
+    ('[{"id": "a", "family": "f", "arch": "trn2", "value": 1' + "0" * 5000 + "}]", "number"),
+    ('[{"id": "a", "family": "f", "arch": "trn2", "value": 1' + "0" * 400 + "}]", "number"),
+    ("[5]", "not an object"),
+    ("{}", "not a list"),
+    (b"\xff", "not text"),
+))  # fmt: skip
 def test_malformed_measurements_are_one_sentence(text, part, tmp_path):
     path = tmp_path / "m.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())

@@ -35,13 +35,10 @@ def test_only_the_test_files_are_extracted_and_once(tmp_path, monkeypatch):
     import source_package
 
     files = {
-        "test/test_nn.py": "a = 1",
-        "test/optim/test_x.py": "",
-        "test/test_cuda.py": "",
-        "test/optim/../../../outside.py": "",
-        "aten/src/ATen/native/UnaryOps.cpp": "",
+        "test/test_nn.py": "a = 1", "test/optim/test_x.py": "", "test/test_cuda.py": "",
+        "test/optim/../../../outside.py": "", "aten/src/ATen/native/UnaryOps.cpp": "",
         "setup.py": "",
-    }
+    }  # fmt: skip
     _, digest = archive(tmp_path, files)
     monkeypatch.setattr(source_package.check, "__defaults__", (digest,))
     tests = source_package.obtain(tmp_path)
@@ -131,17 +128,14 @@ class Sample(unittest.TestCase):
         pass
 
 
-@pytest.mark.parametrize(
-    ("method", "status", "detail"),
-    [
-        ("passes", "passed", ""),
-        ("is_skipped", "skipped", "not here"),
-        ("fails_in_a_part", "failed", "AssertionError: 2 != 1"),
-        ("raises", "failed", "KeyError: 'key'"),
-        ("fails_as_expected", "passed", ""),
-        ("passes_unexpectedly", "failed", "it passes though torch expects that it fails"),
-    ],
-)
+@pytest.mark.parametrize(("method", "status", "detail"), [
+    ("passes", "passed", ""),
+    ("is_skipped", "skipped", "not here"),
+    ("fails_in_a_part", "failed", "AssertionError: 2 != 1"),
+    ("raises", "failed", "KeyError: 'key'"),
+    ("fails_as_expected", "passed", ""),
+    ("passes_unexpectedly", "failed", "it passes though torch expects that it fails"),
+])  # fmt: skip
 def test_the_outcome_of_a_test_is_that_of_all_its_parts(method, status, detail):
     from generic_tests import _Result
 

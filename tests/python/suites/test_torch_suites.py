@@ -11,14 +11,9 @@ import torch
 FOLDER = Path(__file__).parents[2] / "torch_suites"
 # Of each suite; all of them take about four minutes of one core.
 SHARES = {
-    "forward": 0.15,
-    "backward": 0.5,
-    "modules": 1.0,
-    "optimizers": 1.0,
-    "references": 0.15,
-    "refusals": 0.25,
-    "empty": 0.25,
-}
+    "forward": 0.15, "backward": 0.5, "modules": 1.0, "optimizers": 1.0, "references": 0.15,
+    "refusals": 0.25, "empty": 0.25,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("suite", SHARES)

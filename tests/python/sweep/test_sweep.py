@@ -92,31 +92,25 @@ def test_functions_return_traced_kernels_whose_figures_are_added():
         assert two[figure] == one[figure]
 
 
-@pytest.mark.parametrize(
-    ("target", "parameters", "inputs", "sentence"),
-    [
-        ("scaled", {"factor": (1,)}, {"x": "float32[8, 8]", "y": "float32[1, 1]"}, "'y'"),
-        ("scaled", {"width": (1,)}, {"x": "float32[128, 4]"}, "has no parameter 'width'"),
-        ("scaled", {"factor": (1,)}, {"x": "float32[128, n]"}, "'n' is no whole number"),
-        ("scaled", {"factor": (1,)}, {"x": "float32 128"}, "must be DTYPE[SIZE, ...]"),
-        ("scaled", {"factor": (1,)}, {"x": "float31[128, 4]"}, "float31"),
-        ("not_a_kernel", {"size": (8,)}, {"x": "float32[1]"}, "this function is not one"),
-        ("returns_nothing", {"size": (8,)}, {}, "must return kernel.traced(...)"),
-    ],
-)
+@pytest.mark.parametrize(("target", "parameters", "inputs", "sentence"), [
+    ("scaled", {"factor": (1,)}, {"x": "float32[8, 8]", "y": "float32[1, 1]"}, "'y'"),
+    ("scaled", {"width": (1,)}, {"x": "float32[128, 4]"}, "has no parameter 'width'"),
+    ("scaled", {"factor": (1,)}, {"x": "float32[128, n]"}, "'n' is no whole number"),
+    ("scaled", {"factor": (1,)}, {"x": "float32 128"}, "must be DTYPE[SIZE, ...]"),
+    ("scaled", {"factor": (1,)}, {"x": "float31[128, 4]"}, "float31"),
+    ("not_a_kernel", {"size": (8,)}, {"x": "float32[1]"}, "this function is not one"),
+    ("returns_nothing", {"size": (8,)}, {}, "must return kernel.traced(...)"),
+])  # fmt: skip
 def test_a_wrong_study_of_a_kernel_is_told_in_its_rows(target, parameters, inputs, sentence):
     (row,) = run_sweep(Study(f"{FILE}:{target}", parameters, inputs))
     assert sentence in row["error"]
 
 
-@pytest.mark.parametrize(
-    ("target", "parameters", "sentence"),
-    [
-        ("kernels.py", {"a": (1,)}, "must be FILE.py:FUNCTION or model:NAME"),
-        (SCALED, {"a": ()}, "parameter 'a' has no values"),
-        (SCALED, {"a": range(1001), "b": range(1000)}, "the grid has 1001000 points"),
-    ],
-)
+@pytest.mark.parametrize(("target", "parameters", "sentence"), [
+    ("kernels.py", {"a": (1,)}, "must be FILE.py:FUNCTION or model:NAME"),
+    (SCALED, {"a": ()}, "parameter 'a' has no values"),
+    (SCALED, {"a": range(1001), "b": range(1000)}, "the grid has 1001000 points"),
+])  # fmt: skip
 def test_a_study_that_cannot_be_is_refused(target, parameters, sentence):
     with pytest.raises(ValueError, match=sentence.replace("(", r"\(")):
         Study(target, parameters)

@@ -60,18 +60,15 @@ def test_results_are_kept_unless_their_name_is_empty(capsys, folder, keeps):
     assert (folder / "sweep.jsonl").exists() is keeps
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["none.py:f", "--over", "a=1"], "there is no file 'none.py'"),
-        (["kernels.py", "--over", "a=1"], "there is no file ''"),
-        (["kernels.py:absent", "--over", "a=1"], "has no function 'absent'"),
-        (["model:resnet18"], "there is nothing to sweep: give --over NAME=VALUE"),
-        (["kernels.py:scaled", "--over", "a"], "'a' must be NAME=VALUE"),
-        (["kernels.py:scaled", *GRID, "--arch", "trn9"], "architecture 'trn9' is unknown"),
-        (["kernels.py:scaled", *GRID, "--pareto", "speed"], "no point has a number 'speed'"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "sentence"), [
+    (["none.py:f", "--over", "a=1"], "there is no file 'none.py'"),
+    (["kernels.py", "--over", "a=1"], "there is no file ''"),
+    (["kernels.py:absent", "--over", "a=1"], "has no function 'absent'"),
+    (["model:resnet18"], "there is nothing to sweep: give --over NAME=VALUE"),
+    (["kernels.py:scaled", "--over", "a"], "'a' must be NAME=VALUE"),
+    (["kernels.py:scaled", *GRID, "--arch", "trn9"], "architecture 'trn9' is unknown"),
+    (["kernels.py:scaled", *GRID, "--pareto", "speed"], "no point has a number 'speed'"),
+])  # fmt: skip
 def test_what_cannot_be_swept_is_refused_in_one_sentence(capsys, arguments, sentence):
     assert main(["sweep", *arguments]) == 2
     error = capsys.readouterr().err

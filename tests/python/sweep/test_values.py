@@ -4,20 +4,17 @@ import pytest
 from neuron_sim.sweep.values import parse_parameter
 
 
-@pytest.mark.parametrize(
-    ("text", "name", "values"),
-    [
-        ("a=1", "a", (1,)),
-        ("a=1,2.5,true,false,2x", "a", (1, 2.5, True, False, "2x")),
-        (" arch.hbm.bandwidth = 1x , 2x ", "arch.hbm.bandwidth", ("1x", "2x")),
-        ("n=128:512:128", "n", (128, 256, 384, 512)),
-        ("n=1:10:4", "n", (1, 5, 9)),
-        ("n=64:512:x2", "n", (64, 128, 256, 512)),
-        ("n=3:3:1", "n", (3,)),
-        ("n=-2:2:2,7", "n", (-2, 0, 2, 7)),
-        ("arch=trn1,C:/a:b.toml", "arch", ("trn1", "C:/a:b.toml")),
-    ],
-)
+@pytest.mark.parametrize(("text", "name", "values"), [
+    ("a=1", "a", (1,)),
+    ("a=1,2.5,true,false,2x", "a", (1, 2.5, True, False, "2x")),
+    (" arch.hbm.bandwidth = 1x , 2x ", "arch.hbm.bandwidth", ("1x", "2x")),
+    ("n=128:512:128", "n", (128, 256, 384, 512)),
+    ("n=1:10:4", "n", (1, 5, 9)),
+    ("n=64:512:x2", "n", (64, 128, 256, 512)),
+    ("n=3:3:1", "n", (3,)),
+    ("n=-2:2:2,7", "n", (-2, 0, 2, 7)),
+    ("arch=trn1,C:/a:b.toml", "arch", ("trn1", "C:/a:b.toml")),
+])  # fmt: skip
 def test_values_are_numbers_flags_texts_and_ranges(text, name, values):
     found = parse_parameter(text)
     assert found == (name, values)

@@ -137,16 +137,12 @@ def test_a_page_is_read_as_it_was_written(tmp_path):
     }
 
 
-@pytest.mark.parametrize(
-    ("change", "error"),
-    [
-        (lambda page: "<html></html>", "is no timeline page"),
-        (lambda page: page.replace("H4sI", "H4sJ", 1), "damaged"),
-        (lambda page: page.replace("H4sI", "H4sIH", 1), "damaged"),
-        (lambda page: page[: page.index("H4sI") + 400] + "</script>", "damaged"),
-    ],
-    ids=["no page", "a wrong byte", "a letter too many", "cut off"],
-)
+@pytest.mark.parametrize(("change", "error"), [
+    (lambda page: "<html></html>", "is no timeline page"),
+    (lambda page: page.replace("H4sI", "H4sJ", 1), "damaged"),
+    (lambda page: page.replace("H4sI", "H4sIH", 1), "damaged"),
+    (lambda page: page[: page.index("H4sI") + 400] + "</script>", "damaged"),
+], ids=["no page", "a wrong byte", "a letter too many", "cut off"])  # fmt: skip
 def test_other_files_are_refused(tmp_path, change, error):
     write_timeline(product(), tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()

@@ -16,18 +16,11 @@ def complaints(root):
     return answer.stdout.splitlines() if answer.returncode else []
 
 
-@pytest.mark.parametrize(
-    "line, number",
-    [
-        ("QUADRANT = 32", 32),
-        ("fits = rows <= 128", 128),
-        ("columns = min(size, 512)", 512),
-        ("bank = 2 * 1024", 2048),
-        ("sbuf = 24 * 1024 * 1024", 24 * 2**20),
-        ("sbuf = 24 << 20", 24 * 2**20),
-        ("sbuf = 24 * 2**20", 24 * 2**20),
-    ],
-)
+@pytest.mark.parametrize("line, number", [
+    ("QUADRANT = 32", 32), ("fits = rows <= 128", 128), ("columns = min(size, 512)", 512),
+    ("bank = 2 * 1024", 2048), ("sbuf = 24 * 1024 * 1024", 24 * 2**20),
+    ("sbuf = 24 << 20", 24 * 2**20), ("sbuf = 24 * 2**20", 24 * 2**20),
+])  # fmt: skip
 @pytest.mark.parametrize("folder", ["nki/tracing", "neuronxcc/nki/isa"])
 def test_sizes_of_the_hardware_are_refused(tmp_path, folder, line, number):
     file = tmp_path / "python_bindings/neuron_sim" / folder / "it.py"

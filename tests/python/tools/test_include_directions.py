@@ -125,17 +125,14 @@ def test_every_violation_is_listed(tree):
     assert len(output.splitlines()) == 4
 
 
-@pytest.mark.parametrize(
-    "statement, code",
-    [
-        ("import neuron_sim.nki", 0),
-        ("from neuron_sim import nki", 0),
-        ("from torch import _C", 0),
-        ("import neuron_sim._core", 1),
-        ("from neuron_sim import _C", 1),
-        ("from neuron_sim._core import Program", 1),
-    ],
-)
+@pytest.mark.parametrize("statement, code", [
+    ("import neuron_sim.nki", 0),
+    ("from neuron_sim import nki", 0),
+    ("from torch import _C", 0),
+    ("import neuron_sim._core", 1),
+    ("from neuron_sim import _C", 1),
+    ("from neuron_sim._core import Program", 1),
+])  # fmt: skip
 def test_models_import_only_public_python_names(tree, statement, code):
     answer, output = tree({"models/a.py": f"{statement}\n"})
     assert answer == code
@@ -156,18 +153,15 @@ def test_a_file_of_more_than_350_lines_is_found(tmp_path, lines, code):
     assert ("351 lines exceed the limit of 350" in output) == bool(code)
 
 
-@pytest.mark.parametrize(
-    "comment, code",
-    [
-        ("// NOLINT(bugprone-x): the loop ends at the sentinel", 0),
-        ("// NOLINTNEXTLINE(bugprone-x) the loop ends at the sentinel", 0),
-        ("// NOLINTEND(bugprone-x)", 0),
-        ("// NOLINT", 1),
-        ("// NOLINT(bugprone-x)", 1),
-        ("// NOLINTBEGIN(bugprone-x)", 1),
-        ("// NOLINT: it is fine", 1),
-    ],
-)
+@pytest.mark.parametrize("comment, code", [
+    ("// NOLINT(bugprone-x): the loop ends at the sentinel", 0),
+    ("// NOLINTNEXTLINE(bugprone-x) the loop ends at the sentinel", 0),
+    ("// NOLINTEND(bugprone-x)", 0),
+    ("// NOLINT", 1),
+    ("// NOLINT(bugprone-x)", 1),
+    ("// NOLINTBEGIN(bugprone-x)", 1),
+    ("// NOLINT: it is fine", 1),
+])  # fmt: skip
 def test_a_suppressed_warning_needs_a_reason(tmp_path, comment, code):
     (tmp_path / "device").mkdir()
     (tmp_path / "device/a.h").write_text(f"int a;  {comment}\n")

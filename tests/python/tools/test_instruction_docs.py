@@ -35,15 +35,12 @@ def test_rows_say_what_the_tables_say(text):
     assert "| 2 | 3 | 4 | The member of nki.isa.nc_version" in rows["get_nc_version"]
 
 
-@pytest.mark.parametrize(
-    ("comment", "expected"),
-    [
-        ("/// dst = 1. More.\n", "dst = 1."),
-        ("/// a + b + ... in fp32,\n/// rounded. lower case.\n", "a + b + ... in fp32, rounded."),
-        ("/// dst = a | b.\n", "dst = a \\| b."),
-        ("/// of facts.md, which says so.\n", "of facts.md, which says so."),
-    ],
-)
+@pytest.mark.parametrize(("comment", "expected"), [
+    ("/// dst = 1. More.\n", "dst = 1."),
+    ("/// a + b + ... in fp32,\n/// rounded. lower case.\n", "a + b + ... in fp32, rounded."),
+    ("/// dst = a | b.\n", "dst = a \\| b."),
+    ("/// of facts.md, which says so.\n", "of facts.md, which says so."),
+])  # fmt: skip
 def test_the_first_sentence_of_a_comment(comment, expected):
     assert tool.sentence(comment) == expected
 

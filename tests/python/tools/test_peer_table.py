@@ -26,17 +26,14 @@ def shown(*rows, versions=None):
     return tool.figures(stored)
 
 
-@pytest.mark.parametrize(
-    ("changed", "cells"),
-    [
-        ({}, "4 | 2 | 2,000,000 | 12,345 cycles"),
-        ({"again": 2e-6, "found": {"us": 7}}, "4 | 2e-06 | 2 | 7.0 us simulated"),
-        ({"again": None}, "4 | - | 4,000,000 | 12,345 cycles"),
-        ({"found": {"us": 1.25}}, "4 | 2 | 2,000,000 | 1.2 us simulated"),
-        ({"found": {"error": 0.000033}}, "4 | 2 | 2,000,000 | largest error 3e-05"),
-        ({"first": None, "again": None, "note": "no"}, "- | - | - | not measured: no"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "cells"), [
+    ({}, "4 | 2 | 2,000,000 | 12,345 cycles"),
+    ({"again": 2e-6, "found": {"us": 7}}, "4 | 2e-06 | 2 | 7.0 us simulated"),
+    ({"again": None}, "4 | - | 4,000,000 | 12,345 cycles"),
+    ({"found": {"us": 1.25}}, "4 | 2 | 2,000,000 | 1.2 us simulated"),
+    ({"found": {"error": 0.000033}}, "4 | 2 | 2,000,000 | largest error 3e-05"),
+    ({"first": None, "again": None, "note": "no"}, "- | - | - | not measured: no"),
+])  # fmt: skip
 def test_a_row_has_both_times_and_that_of_later_runs_per_multiply_accumulate(changed, cells):
     assert f"| matmul | a | {cells} |" == shown(row(**changed))["peer_rows"]
 

@@ -15,14 +15,11 @@ READERS = (
     "device/base/settings.cpp",
     "python_bindings/neuron_sim/run/process.py",
     "python_bindings/neuron_sim/run/site/sitecustomize.py",
-    # The vendor's variable, and the environment as a whole.
     "python_bindings/neuron_sim/nki/kernel.py",
     "python_bindings/neuron_sim/nki/launch/program_cache.py",
-    # The shell's variables, while it asks how a line goes on.
     "python_bindings/neuron_sim/command_line/commands/completion.py",
-    # Accelerate's variable.
     "python_bindings/neuron_sim/torch_backend/client_choices.py",
-)
+)  # fmt: skip
 READ = re.compile(r"getenv\(|environ(?:\.get\(|\[[^\]]*\](?! =))")
 NAME = re.compile(r"\bNEURON_SIM_[A-Z_]+\b")
 
@@ -37,16 +34,19 @@ def sources(*folders):
             yield name, (ROOT / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("line", "reads"),
-    [
-        ('std::getenv("NEURON_SIM_ARCH")', True),
-        ('os.environ.get("NEURON_SIM_ARCH")', True),
-        ('os.environ["NEURON_SIM_ARCH"]', True),
-        ('os.environ["NEURON_SIM_ARCH"] = name', False),
-        ('setting("NEURON_SIM_ARCH")', False),
-    ],
-)
+def test_the_page_is_up_to_date():
+    assert (ROOT / "docs" / "settings.md").read_text(encoding="utf-8") == tool.page(), (
+        "docs/settings.md is stale; run tools/write_settings_docs.py"
+    )
+
+
+@pytest.mark.parametrize(("line", "reads"), [
+    ('std::getenv("NEURON_SIM_ARCH")', True),
+    ('os.environ.get("NEURON_SIM_ARCH")', True),
+    ('os.environ["NEURON_SIM_ARCH"]', True),
+    ('os.environ["NEURON_SIM_ARCH"] = name', False),
+    ('setting("NEURON_SIM_ARCH")', False),
+])  # fmt: skip
 def test_reads_of_the_environment_are_seen(line, reads):
     assert bool(READ.search(line)) == reads
 

@@ -134,14 +134,11 @@ def test_memory_mapped_files_are_loaded_to_the_device(tmp_path):
     assert mapped.device == torch.device("neuron_sim:1") and mapped.tolist() == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize(
-    "duplicate",
-    [
-        copy.deepcopy,
-        lambda m: pickle.loads(pickle.dumps(m)),
-        lambda m: torch.load(saved(m), weights_only=False),
-    ],
-)
+@pytest.mark.parametrize("duplicate", [
+    copy.deepcopy,
+    lambda m: pickle.loads(pickle.dumps(m)),
+    lambda m: torch.load(saved(m), weights_only=False),
+])  # fmt: skip
 def test_a_duplicate_of_a_trained_module_goes_its_own_way_and_keeps_ties(duplicate):
     network = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3)).to("neuron_sim:1")
     network[1].weight = network[0].weight

@@ -43,19 +43,16 @@ def test_every_dtype_survives_every_direction(dtype, source, target):
 
 
 @pytest.mark.parametrize("source,target", DIRECTIONS)
-@pytest.mark.parametrize(
-    "view",
-    [
-        lambda t: t.t(),
-        lambda t: t[::2, 1::3],
-        lambda t: t[:, :0],
-        lambda t: t[2, 3],
-        lambda t: t[1].expand(5, 6),
-        lambda t: t.flatten().unfold(0, 4, 3),
-        lambda t: t.as_strided((3, 3), (5, 1), 2),
-        lambda t: t.reshape(1, 2, 2, 6).contiguous(memory_format=torch.channels_last),
-    ],
-)
+@pytest.mark.parametrize("view", [
+    lambda t: t.t(),
+    lambda t: t[::2, 1::3],
+    lambda t: t[:, :0],
+    lambda t: t[2, 3],
+    lambda t: t[1].expand(5, 6),
+    lambda t: t.flatten().unfold(0, 4, 3),
+    lambda t: t.as_strided((3, 3), (5, 1), 2),
+    lambda t: t.reshape(1, 2, 2, 6).contiguous(memory_format=torch.channels_last),
+])  # fmt: skip
 def test_views_of_any_strides_survive_every_direction(source, target, view):
     host = sample(torch.float32)
     assert same(view(host.to(source)).to(target).cpu(), view(host).contiguous())
@@ -91,16 +88,10 @@ def test_shapes_without_or_with_one_element(shape):
     assert torch.equal(there.to("neuron_sim:0").cpu(), host)
 
 
-@pytest.mark.parametrize(
-    "view",
-    [
-        lambda t: t.conj(),
-        lambda t: t.imag,
-        lambda t: t.conj().imag,  # a negative view
-        lambda t: torch._neg_view(t),
-        lambda t: t.conj().t(),
-    ],
-)
+@pytest.mark.parametrize("view", [
+    lambda t: t.conj(), lambda t: t.imag, lambda t: t.conj().imag, lambda t: torch._neg_view(t),
+    lambda t: t.conj().t(),
+])  # fmt: skip
 @pytest.mark.parametrize("target", PLACES)
 def test_conjugate_and_negative_views_are_materialised_right(view, target):
     host = sample(torch.complex64)

@@ -37,16 +37,10 @@ def test_importing_the_package_does_not_import_torch():
 
 
 @needs_entry_point
-@pytest.mark.parametrize(
-    "imports",
-    [
-        "import torch",
-        "import torch, neuron_sim",
-        "import neuron_sim, torch",
-        "import neuron_sim.torch_device, torch",
-        "import torch, neuron_sim.torch_device",
-    ],
-)
+@pytest.mark.parametrize("imports", [
+    "import torch", "import torch, neuron_sim", "import neuron_sim, torch",
+    "import neuron_sim.torch_device, torch", "import torch, neuron_sim.torch_device",
+])  # fmt: skip
 def test_autoload_registers_the_device_in_every_import_order(imports):
     check(f"{imports}\n{USE}")
 
@@ -144,20 +138,17 @@ def test_the_current_device_is_set_and_restored():
     assert torch.neuron_sim.current_device() == 0
 
 
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda: torch.empty(1, device="neuron_sim:99"),
-        lambda: torch.ones(1).to("neuron_sim:99"),
-        lambda: torch.neuron_sim.set_device(99),
-        lambda: torch.neuron_sim.memory_allocated(99),
-        lambda: torch.neuron_sim.synchronize("neuron_sim:99"),
-        lambda: torch.neuron_sim.Stream(99),
-        lambda: torch.Stream("neuron_sim:99"),
-        lambda: torch.Generator("neuron_sim:99"),
-        lambda: torch.neuron_sim.get_device_properties(99),
-    ],
-)
+@pytest.mark.parametrize("use", [
+    lambda: torch.empty(1, device="neuron_sim:99"),
+    lambda: torch.ones(1).to("neuron_sim:99"),
+    lambda: torch.neuron_sim.set_device(99),
+    lambda: torch.neuron_sim.memory_allocated(99),
+    lambda: torch.neuron_sim.synchronize("neuron_sim:99"),
+    lambda: torch.neuron_sim.Stream(99),
+    lambda: torch.Stream("neuron_sim:99"),
+    lambda: torch.Generator("neuron_sim:99"),
+    lambda: torch.neuron_sim.get_device_properties(99),
+])  # fmt: skip
 def test_a_device_that_does_not_exist_is_named(use):
     with pytest.raises(RuntimeError, match=r"device index 99 is out of range.*NEURON_SIM_DEVICES"):
         use()

@@ -107,13 +107,9 @@ def test_a_new_scalar_is_no_new_program_and_not_an_old_one(compute):
 
 
 PAIRS = [
-    (0.0, -0.0),
-    (float("inf"), float("-inf")),
-    (1e-45, 0.0),
-    (1.0000001, 1.0),
-    (float("nan"), 1.0),
+    (0.0, -0.0), (float("inf"), float("-inf")), (1e-45, 0.0), (1.0000001, 1.0), (float("nan"), 1.0),
     (3e38, 1e300),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("pair", PAIRS)

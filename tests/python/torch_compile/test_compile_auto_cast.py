@@ -95,13 +95,10 @@ def test_other_dtypes_and_graphs_without_the_option_stay_as_they_are():
     assert torch.equal(cast(lambda x: x @ x.t())(x).cpu(), (x @ x.t()).cpu())
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"auto_cast": "all"}, "no auto_cast 'all'; there are 'none' and 'matmult'"),
-        ({"auto_cast_type": "tf32"}, "no auto_cast_type 'tf32'; there are 'bf16' and 'fp16'"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"auto_cast": "all"}, "no auto_cast 'all'; there are 'none' and 'matmult'"),
+    ({"auto_cast_type": "tf32"}, "no auto_cast_type 'tf32'; there are 'bf16' and 'fp16'"),
+])  # fmt: skip
 def test_options_that_do_not_exist_are_refused(options, message):
     with pytest.raises(Exception, match=message):
         compiled(lambda x: x + 1, options=options)(on_device(3))

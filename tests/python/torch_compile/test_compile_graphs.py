@@ -155,13 +155,10 @@ def test_an_index_out_of_range_is_an_index_error_in_every_run():
         run(torch.tensor([3, -1]).to("neuron_sim"))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"fast": True}, "no option 'fast'; there are 'fuse' and 'passes'"),
-        ({"passes": {"sch": 1}}, "setting 'sch' of the compiler's passes is unknown"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"fast": True}, "no option 'fast'; there are 'fuse' and 'passes'"),
+    ({"passes": {"sch": 1}}, "setting 'sch' of the compiler's passes is unknown"),
+])  # fmt: skip
 def test_unknown_options_are_named(options, message):
     with pytest.raises(Exception, match=message):
         compiled(lambda x: x + 1, options=options)(on_device(3))

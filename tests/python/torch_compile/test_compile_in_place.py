@@ -59,14 +59,9 @@ def write_twice(rows, place, row):
 
 
 ALL = [
-    by_index,
-    by_slice,
-    read_before,
-    read_old_rows_after,
-    read_old_view_after,
-    return_the_result,
+    by_index, by_slice, read_before, read_old_rows_after, read_old_view_after, return_the_result,
     write_twice,
-]
+]  # fmt: skip
 
 
 def run(module, device, rows=1):

@@ -53,17 +53,14 @@ def test_squares_may_be_products():
     assert kernels(function, on_device(6, 20)) == 1
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda x, y: x * (x.pow(2).mean(0, keepdim=True) + 1e-6).rsqrt(),  # of columns
-        lambda x, y: x * (x.pow(2).mean(-1) + 1e-6).rsqrt(),  # for columns
-        lambda x, y: x * (x.pow(3).mean(-1, keepdim=True) + 9).rsqrt(),
-        lambda x, y: x * (y.pow(2).mean(-1, keepdim=True) + 1e-6).rsqrt(),  # of another tensor
-        lambda x, y: x * (x.pow(2).mean(-1, keepdim=True) + y[:1, :1].abs()).rsqrt(),
-        lambda x, y: x * (x.pow(2).mean((0, 1), keepdim=True) + 1e-6).rsqrt(),
-    ],
-)
+@pytest.mark.parametrize("function", [
+    lambda x, y: x * (x.pow(2).mean(0, keepdim=True) + 1e-6).rsqrt(),
+    lambda x, y: x * (x.pow(2).mean(-1) + 1e-6).rsqrt(),
+    lambda x, y: x * (x.pow(3).mean(-1, keepdim=True) + 9).rsqrt(),
+    lambda x, y: x * (y.pow(2).mean(-1, keepdim=True) + 1e-6).rsqrt(),
+    lambda x, y: x * (x.pow(2).mean(-1, keepdim=True) + y[:1, :1].abs()).rsqrt(),
+    lambda x, y: x * (x.pow(2).mean((0, 1), keepdim=True) + 1e-6).rsqrt(),
+])  # fmt: skip
 def test_what_only_looks_like_a_norm_stays_written_out(function):
     assert kernels(function, on_device(7, 7), on_device(7, 7, seed=1)) > 1
 

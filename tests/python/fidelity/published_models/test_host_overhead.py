@@ -64,13 +64,10 @@ def test_every_published_row_says_how_many_requests_are_in_flight():
         assert 1 <= each["in_flight"] <= 2 * cores
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["resnet50", "--host-overhead"], "goes with --published"),
-        (["resnet50", "--published", "--host-overhead"], "not to 'resnet50'"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["resnet50", "--host-overhead"], "goes with --published"),
+    (["resnet50", "--published", "--host-overhead"], "not to 'resnet50'"),
+])  # fmt: skip
 def test_the_constant_is_only_for_all_published_models(arguments, message, capsys):
     assert main(["model", *arguments]) != 0
     assert message in capsys.readouterr().err

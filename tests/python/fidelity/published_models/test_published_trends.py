@@ -19,13 +19,10 @@ def row(measured, simulated, batch=1, context=4096, input=128, **others):
 
 def test_a_pair_differs_in_one_size_and_nothing_else():
     rows = [
-        row(1, 1),
-        row(2, 3, batch=8),
-        row(4, 4, batch=8, context=8192),  # two sizes differ from the first
-        row(9, 9, model="another", batch=8),
-        row(9, 9, instance="another", batch=8),
+        row(1, 1), row(2, 3, batch=8), row(4, 4, batch=8, context=8192),
+        row(9, 9, model="another", batch=8), row(9, 9, instance="another", batch=8),
         row(9, 9, figure="TTFT", batch=8),
-    ]
+    ]  # fmt: skip
     found = trends(rows)
     assert [(pair.size, pair.smaller, pair.larger) for pair in found] == [
         ("batch", 1, 8),

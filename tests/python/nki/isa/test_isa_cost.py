@@ -8,19 +8,15 @@ import neuron_sim.nki.language as nl
 import pytest
 from isa_harness import BFLOAT16, engine_time, uniform, writing
 
-PER_ELEMENT = {  # instruction: body, cycles per fp32 element in SBUF, clock in GHz (trn1)
+PER_ELEMENT = {
     "tensor_tensor": (lambda d, a: nisa.tensor_tensor(d, a, a, nl.add), 2.0, 1.12),
-    "tensor_tensor_scan": (
-        lambda d, a: nisa.tensor_tensor_scan(d, a, a, 0.0, nl.multiply, nl.add),
-        2.0,
-        1.12,
-    ),
+    "tensor_tensor_scan": (lambda d, a: nisa.tensor_tensor_scan(d, a, a, 0.0, nl.multiply, nl.add),
+        2.0, 1.12),
     "activation": (lambda d, a: nisa.activation(d, nl.exp, a), 1.0, 1.4),
     "tensor_reduce": (lambda d, a: nisa.tensor_reduce(d[:, 0:1], nl.add, a, 1), 1.0, 1.12),
-    # Documented as 8; a measured kernel of trn1 refutes it (docs/hardware_facts.md#reciprocal).
     "reciprocal": (lambda d, a: nisa.reciprocal(d, a), 2.6, 1.12),
     "iota": (lambda d, a: nisa.iota(d, [[1, a.shape[1]]]), 1.0, 1.4),
-}
+}  # fmt: skip
 
 
 def duration(body, columns, instruction, dtype="float32", partitions=128, architecture="trn2"):

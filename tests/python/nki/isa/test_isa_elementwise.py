@@ -130,42 +130,26 @@ def test_a_strided_part_of_a_tile_is_computed_in_place():
 
 
 REFUSED = {
-    "partitions that differ": (
-        lambda d, a, c: nisa.tensor_tensor(d, a, c[0:1], nl.add),
-        ValueError,
-        "number of partitions (dimension 0 size of a tile) mismatch in parameters "
-        "(data1[128, 96], data2[1, 1]) of 'tensor_tensor'",
-    ),
-    "elements that differ": (
-        lambda d, a, c: nisa.tensor_tensor(d, a, c, nl.add),
-        ValueError,
-        "number of elements per partition mismatch in parameters "
-        "(data1[128, 96], data2[128, 1]) of 'tensor_tensor'",
-    ),
-    "an operator that is none": (
-        lambda d, a, c: nisa.tensor_tensor(d, a, a, np.hypot),
-        TypeError,
-        "op is numpy.hypot, which no engine has as an operator; use a function of nki.language or "
-        "its NumPy spelling, such as nl.add, nl.maximum, nl.exp or np.add.",
-    ),
-    "an operator by its name": (
-        lambda d, a, c: nisa.tensor_scalar(d, a, "plus", 1.0),
-        TypeError,
-        "op0 is 'plus', which no engine has as an operator; use a function of nki.language or its "
-        "NumPy spelling, such as nl.add, nl.maximum, nl.exp or np.add.",
-    ),
-    "an engine by a number that none has": (
-        lambda d, a, c: nisa.tensor_copy(d, a, engine=7),
+    "partitions that differ": (lambda d, a, c: nisa.tensor_tensor(d, a, c[0:1], nl.add), ValueError,
+        "number of partitions (dimension 0 size of a tile) mismatch in parameters (data1[128, "
+        "96], data2[1, 1]) of 'tensor_tensor'"),
+    "elements that differ": (lambda d, a, c: nisa.tensor_tensor(d, a, c, nl.add), ValueError,
+        "number of elements per partition mismatch in parameters (data1[128, 96], data2[128, 1]) "
+        "of 'tensor_tensor'"),
+    "an operator that is none": (lambda d, a, c: nisa.tensor_tensor(d, a, a, np.hypot), TypeError,
+        "op is numpy.hypot, which no engine has as an operator; use a function of nki.language "
+        "or its NumPy spelling, such as nl.add, nl.maximum, nl.exp or np.add."),
+    "an operator by its name": (lambda d, a, c: nisa.tensor_scalar(d, a, "plus", 1.0), TypeError,
+        "op0 is 'plus', which no engine has as an operator; use a function of nki.language or "
+        "its NumPy spelling, such as nl.add, nl.maximum, nl.exp or np.add."),
+    "an engine by a number that none has": (lambda d, a, c: nisa.tensor_copy(d, a, engine=7),
         TypeError,
         "engine is 7, not a member of nki.isa.engine; allowed: engine.tensor, engine.vector, "
-        "engine.scalar, engine.gpsimd, engine.dma, engine.sync, engine.unknown.",
-    ),
+        "engine.scalar, engine.gpsimd, engine.dma, engine.sync, engine.unknown."),
     "an engine that cannot": (
-        lambda d, a, c: nisa.tensor_tensor(d, a, a, nl.add, engine=nisa.engine.tensor),
-        ValueError,
-        None,
-    ),
-}
+        lambda d, a, c: nisa.tensor_tensor(d, a, a, nl.add, engine=nisa.engine.tensor), ValueError,
+        None),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", REFUSED)

@@ -93,16 +93,10 @@ def transposed(engine):
     return body
 
 
-@pytest.mark.parametrize(
-    ("engine", "shape"),
-    [
-        (nisa.engine.tensor, (128, 128)),
-        (nisa.engine.tensor, (37, 5)),
-        (nisa.engine.unknown, (64, 100)),
-        (nisa.engine.vector, (32, 32)),
-        (nisa.engine.vector, (1, 17)),
-    ],
-)
+@pytest.mark.parametrize(("engine", "shape"), [
+    (nisa.engine.tensor, (128, 128)), (nisa.engine.tensor, (37, 5)),
+    (nisa.engine.unknown, (64, 100)), (nisa.engine.vector, (32, 32)), (nisa.engine.vector, (1, 17)),
+])  # fmt: skip
 def test_nc_transpose_exchanges_partitions_and_elements(engine, shape):
     a = uniform(*shape)
     np.testing.assert_array_equal(write(transposed(engine), [a], shape[::-1]), a.T)

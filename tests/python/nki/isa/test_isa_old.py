@@ -74,13 +74,10 @@ DTYPES = {
     "the one given": (lambda a: nisa.tensor_copy(a, dtype=nl.float32), np.float32),
     "fp32 of a product": (lambda a: nisa.nc_matmul(a, a), np.float32),
     "that of what is transposed": (lambda a: nisa.nc_transpose(a), BFLOAT16),
-    "the one given to a transpose": (
-        lambda a: nisa.nc_transpose(a, dtype=np.float32),
-        np.float32,
-    ),
+    "the one given to a transpose": (lambda a: nisa.nc_transpose(a, dtype=np.float32), np.float32),
     "the one given to iota": (lambda a: nisa.iota(nl.arange(9)[None, :], nl.int32), np.int32),
     "a NumPy dtype": (lambda a: nisa.activation(nl.exp, a, dtype=np.float16), np.float16),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", DTYPES)

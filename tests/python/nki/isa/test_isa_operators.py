@@ -45,11 +45,8 @@ UNARY = {
     "trunc": np.trunc,
 }
 POSITIVE = {
-    "log": np.log,
-    "reciprocal": np.reciprocal,
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-    "sqrt": np.sqrt,
-}
+    "log": np.log, "reciprocal": np.reciprocal, "rsqrt": lambda x: 1 / np.sqrt(x), "sqrt": np.sqrt,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -82,16 +79,9 @@ def test_trigonometric_functions_take_whole_turns_away(name):
 
 
 BINARY = {
-    "add": np.add,
-    "subtract": np.subtract,
-    "multiply": np.multiply,
-    "divide": np.divide,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-    "mod": np.mod,
-    "fmod": np.fmod,
-    "power": np.power,
-}
+    "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide,
+    "maximum": np.maximum, "minimum": np.minimum, "mod": np.mod, "fmod": np.fmod, "power": np.power,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -144,12 +134,9 @@ def test_logical_not_and_invert(language):
 
 
 BITWISE = {
-    "bitwise_and": np.bitwise_and,
-    "bitwise_or": np.bitwise_or,
-    "bitwise_xor": np.bitwise_xor,
-    "left_shift": np.left_shift,
-    "right_shift": np.right_shift,
-}
+    "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
+    "left_shift": np.left_shift, "right_shift": np.right_shift,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -163,16 +150,11 @@ def test_bits_of_integers(name, language):
     np.testing.assert_array_equal(shifted, BITWISE[name](x, 5))
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "promoted"),
-    [
-        (np.float32, BFLOAT16, np.float32),
-        (np.float16, BFLOAT16, np.float32),
-        (np.int32, np.float16, np.float16),
-        (np.int8, np.uint8, np.int16),
-        (np.uint8, np.uint16, np.uint16),
-    ],
-)
+@pytest.mark.parametrize(("one", "other", "promoted"), [
+    (np.float32, BFLOAT16, np.float32), (np.float16, BFLOAT16, np.float32),
+    (np.int32, np.float16, np.float16), (np.int8, np.uint8, np.int16),
+    (np.uint8, np.uint16, np.uint16),
+])  # fmt: skip
 def test_the_dtype_of_a_result_is_the_promoted_one(one, other, promoted):
     x, y = integers(8, 9, high=7).astype(one), integers(8, 9, high=7).astype(other)
     result = result_of(old_nl.add, x, y, language="old")

@@ -12,13 +12,8 @@ CUBE = uniform(33, 6, 7)
 A = uniform(96, 50)
 
 REDUCTIONS = {
-    "sum": np.sum,
-    "max": np.max,
-    "min": np.min,
-    "mean": np.mean,
-    "prod": np.prod,
-    "var": np.var,
-}
+    "sum": np.sum, "max": np.max, "min": np.min, "mean": np.mean, "prod": np.prod, "var": np.var,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -109,21 +104,14 @@ def test_transpose_of_a_tile(language):
     np.testing.assert_array_equal(result_of(function, A, language=language), A.T)
 
 
-@pytest.mark.parametrize(
-    ("shape", "text"),
-    [
-        (
-            (64, 32, 2),
-            "parameter 'a_tile[64, 32, 2]' of 'transpose' exceed max supported number of "
-            "dimensions of 2.",
-        ),
-        (
-            (128, 512),
-            "size of dimension 1 in 'a_tile[128, 512]' of 'transpose' exceed architecture "
-            "limitation of 128.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("shape", "text"), [
+    ((64, 32, 2),
+        "parameter 'a_tile[64, 32, 2]' of 'transpose' exceed max supported number of dimensions "
+        "of 2."),
+    ((128, 512),
+        "size of dimension 1 in 'a_tile[128, 512]' of 'transpose' exceed architecture limitation "
+        "of 128."),
+])  # fmt: skip
 def test_tiles_that_cannot_be_transposed(shape, text):
     @old_nki.jit
     def kernel(a):

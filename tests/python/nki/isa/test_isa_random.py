@@ -7,14 +7,10 @@ import pytest
 from isa_harness import BFLOAT16, integers, target, uniform, write
 
 
-@pytest.mark.parametrize(
-    ("engine", "words", "architecture"),
-    [
-        (nisa.engine.gpsimd, 6, "trn2"),
-        (nisa.engine.gpsimd, 6, "trn3"),
-        (nisa.engine.vector, 24, "trn3"),
-    ],
-)
+@pytest.mark.parametrize(("engine", "words", "architecture"), [
+    (nisa.engine.gpsimd, 6, "trn2"), (nisa.engine.gpsimd, 6, "trn3"),
+    (nisa.engine.vector, 24, "trn3"),
+])  # fmt: skip
 def test_the_state_of_a_generator_is_loaded_and_stored(engine, words, architecture):
     state = integers(128, words, low=1, high=1 << 31, dtype=np.uint32)
 

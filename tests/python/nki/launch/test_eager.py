@@ -139,17 +139,13 @@ def of_a_grid(a):
     return out
 
 
-@pytest.mark.parametrize(
-    ("kernel", "arrays"),
-    [
-        (softmax, (uniform(256, 40),)),
-        (scaled_in_scratch, (A,)),
-        (gathered, (A, np.array([[5], [0], [3], [3], [1], [2]], np.int32))),
-        (doubled_in_place, (A,)),
-        (of_a_grid[3], (A,)),
-    ],
-    ids=["softmax", "scratch", "gather", "in place", "grid"],
-)
+@pytest.mark.parametrize(("kernel", "arrays"), [
+    (softmax, (uniform(256, 40),)),
+    (scaled_in_scratch, (A,)),
+    (gathered, (A, np.array([[5], [0], [3], [3], [1], [2]], np.int32))),
+    (doubled_in_place, (A,)),
+    (of_a_grid[3], (A,)),
+], ids=["softmax", "scratch", "gather", "in place", "grid"])  # fmt: skip
 def test_a_kernel_has_the_bytes_of_the_usual_run(kernel, arrays):
     usual, eager = both(kernel, *arrays)
     assert usual == eager

@@ -140,24 +140,13 @@ def test_negative_numbers_count_from_the_end():
     assert np.array_equal(loaded((1, 4), lambda: (slice(-1, None), slice(0, -1)))(a), a[-1:, :-1])
 
 
-@pytest.mark.parametrize(
-    "index, message",
-    [
-        (
-            lambda: (nl.arange(4)[:, None], slice(None)),
-            "Mixing basic tensor indexing and advanced tensor indexing is not supported.",
-        ),
-        (
-            lambda: (nl.arange(4), 0),
-            "indexing tensor `in_tensor` with 1d arange is not supported",
-        ),
-        (
-            lambda: (0, 0, 0),
-            "too many indices for tensor `in_tensor`: it has 2 dimensions, 3 were indexed.",
-        ),
-    ],
-    ids=["mixed", "one dimension", "too many"],
-)
+@pytest.mark.parametrize("index, message", [
+    (lambda: (nl.arange(4)[:, None], slice(None)),
+        "Mixing basic tensor indexing and advanced tensor indexing is not supported."),
+    (lambda: (nl.arange(4), 0), "indexing tensor `in_tensor` with 1d arange is not supported"),
+    (lambda: (0, 0, 0),
+        "too many indices for tensor `in_tensor`: it has 2 dimensions, 3 were indexed."),
+], ids=["mixed", "one dimension", "too many"])  # fmt: skip
 def test_indices_that_are_refused(index, message):
     assert error_of(loaded((4, 4), index), uniform(4, 4), kind=IndexError) == message
 

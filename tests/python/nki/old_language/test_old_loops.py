@@ -34,20 +34,12 @@ def test_a_python_counter_in_a_counted_loop_ends_at_one():
     assert counts == [1]
 
 
-@pytest.mark.parametrize(
-    "needs_number",
-    [
-        lambda i, a: [0, 1, 2, 3][i],
-        lambda i, a: i % 2 + i - i % 2,
-        lambda i, a: i // 2 * 2 + i % 2,
-        lambda i, a: i if i > 0 else 0,
-        lambda i, a: int(float(i)),
-        lambda i, a: {0: 0, 1: 1, 2: 2, 3: 3}[i],
-        lambda i, a: round(i * 1.0),
-        lambda i, a: i * i // max(i, 1),
-        lambda i, a: sum(1 for _ in range(i)),
-    ],
-)
+@pytest.mark.parametrize("needs_number", [
+    lambda i, a: [0, 1, 2, 3][i], lambda i, a: i % 2 + i - i % 2, lambda i, a: i // 2 * 2 + i % 2,
+    lambda i, a: i if i > 0 else 0, lambda i, a: int(float(i)),
+    lambda i, a: {0: 0, 1: 1, 2: 2, 3: 3}[i], lambda i, a: round(i * 1.0),
+    lambda i, a: i * i // max(i, 1), lambda i, a: sum(1 for _ in range(i)),
+])  # fmt: skip
 def test_a_loop_variable_that_is_needed_as_a_number_unrolls_its_loop(needs_number):
     @nki.jit
     def kernel(a):

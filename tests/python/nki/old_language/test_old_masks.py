@@ -215,18 +215,14 @@ def completed(make, dtype=nl.float32):
     return kernel
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: nl.ndarray((128, 128), dtype=nl.float32, buffer=nl.sbuf),
-        lambda: nl.ndarray((128, 128), dtype=nl.float16, buffer=nl.sbuf),
-        lambda: nl.ndarray((128, 128), dtype=nl.float32, buffer=nl.psum),
-        lambda: nl.ndarray((128, 1, 128), dtype=nl.float32, buffer=nl.sbuf),
-        lambda: nl.ndarray((128, 3, 128), dtype=nl.float32, buffer=nl.sbuf)[:, 1, :],
-        lambda: nl.ndarray((2, nl.par_dim(128), 128), dtype=nl.float32, buffer=nl.sbuf)[1],
-    ],
-    ids=["same", "another dtype", "psum", "another shape", "slice", "block"],
-)
+@pytest.mark.parametrize("make", [
+    lambda: nl.ndarray((128, 128), dtype=nl.float32, buffer=nl.sbuf),
+    lambda: nl.ndarray((128, 128), dtype=nl.float16, buffer=nl.sbuf),
+    lambda: nl.ndarray((128, 128), dtype=nl.float32, buffer=nl.psum),
+    lambda: nl.ndarray((128, 1, 128), dtype=nl.float32, buffer=nl.sbuf),
+    lambda: nl.ndarray((128, 3, 128), dtype=nl.float32, buffer=nl.sbuf)[:, 1, :],
+    lambda: nl.ndarray((2, nl.par_dim(128), 128), dtype=nl.float32, buffer=nl.sbuf)[1],
+], ids=["same", "another dtype", "psum", "another shape", "slice", "block"])  # fmt: skip
 def test_results_with_complementary_masks_complete_one_tile(make):
     row, column = np.ogrid[0:128, 0:128]
     expected = np.where((row >= column) | (column >= 64), COMPLETED, -9)

@@ -21,35 +21,29 @@ def seen(view, shape):
     return kernel
 
 
-@pytest.mark.parametrize(
-    ("view", "expected"),
-    [
-        (lambda t: t[:, 48:65][:, 2:16], A[:, 50:64]),
-        (lambda t: t[:, 48:80][0:4, 0:16], A[:4, 48:64]),
-        (lambda t: t[:, 40:80:2][:, 3:12], A[:, 46:64:2]),
-        (lambda t: t[:, 48:80][:, 8:32][:, 0:8], A[:, 56:64]),
-        (lambda t: t[:, 48:80][:, nl.ds(4, 12)], A[:, 52:64]),
-        (lambda t: t[:, 48:80][nl.arange(8)[:, None], 15 - nl.arange(16)[None, :]], A[:, 63:47:-1]),
-        (lambda t: t[:, 48:80][nl.arange(8)[:, None], nl.arange(2)[None, :]], A[:, 48:50]),
-        (lambda t: t[0:12][0:8], A),
-    ],
-)
+@pytest.mark.parametrize(("view", "expected"), [
+    (lambda t: t[:, 48:65][:, 2:16], A[:, 50:64]),
+    (lambda t: t[:, 48:80][0:4, 0:16], A[:4, 48:64]),
+    (lambda t: t[:, 40:80:2][:, 3:12], A[:, 46:64:2]),
+    (lambda t: t[:, 48:80][:, 8:32][:, 0:8], A[:, 56:64]),
+    (lambda t: t[:, 48:80][:, nl.ds(4, 12)], A[:, 52:64]),
+    (lambda t: t[:, 48:80][nl.arange(8)[:, None], 15 - nl.arange(16)[None, :]], A[:, 63:47:-1]),
+    (lambda t: t[:, 48:80][nl.arange(8)[:, None], nl.arange(2)[None, :]], A[:, 48:50]),
+    (lambda t: t[0:12][0:8], A),
+])  # fmt: skip
 def test_a_part_of_an_overhanging_slice_that_lies_inside_is_read(view, expected):
     assert np.array_equal(seen(view, expected.shape)(A), expected)
 
 
-@pytest.mark.parametrize(
-    ("view", "shape", "last"),
-    [
-        (lambda t: t[:, 48:65], (8, 17), 64),
-        (lambda t: t[:, 48:65][:, 2:17], (8, 15), 64),
-        (lambda t: t[:, 48:65][0:4], (4, 17), 64),
-        (lambda t: t[:, 48:65][0:4, ...], (4, 17), 64),
-        (lambda t: t[:, 48:80][:, 8:32][:, 0:9], (8, 9), 64),
-        (lambda t: t[:, 48:80][:, 16], (8, 1), 64),
-        (lambda t: t[:, 48:80][nl.arange(8)[:, None], nl.arange(17)[None, :]], (8, 17), 64),
-    ],
-)
+@pytest.mark.parametrize(("view", "shape", "last"), [
+    (lambda t: t[:, 48:65], (8, 17), 64),
+    (lambda t: t[:, 48:65][:, 2:17], (8, 15), 64),
+    (lambda t: t[:, 48:65][0:4], (4, 17), 64),
+    (lambda t: t[:, 48:65][0:4, ...], (4, 17), 64),
+    (lambda t: t[:, 48:80][:, 8:32][:, 0:9], (8, 9), 64),
+    (lambda t: t[:, 48:80][:, 16], (8, 1), 64),
+    (lambda t: t[:, 48:80][nl.arange(8)[:, None], nl.arange(17)[None, :]], (8, 17), 64),
+])  # fmt: skip
 def test_a_part_that_reaches_the_overhang_is_out_of_bounds(view, shape, last):
     message = error_of(seen(view, shape), A, kind=IndexError)
     assert message.startswith("Out-of-bound access for tensor")

@@ -48,15 +48,10 @@ def rebound(a, b):
     return stored(out, data)
 
 
-@pytest.mark.parametrize(
-    ("function", "name"),
-    [
-        (if_on_a_loop_variable, "tmp"),
-        (after_a_loop, "tmp"),
-        (after_an_unrolled_loop, "tmp"),
-        (rebound, "data"),
-    ],
-)
+@pytest.mark.parametrize(("function", "name"), [
+    (if_on_a_loop_variable, "tmp"), (after_a_loop, "tmp"), (after_an_unrolled_loop, "tmp"),
+    (rebound, "data"),
+])  # fmt: skip
 def test_a_tensor_is_not_used_after_its_block(function, name):
     a = np.ones((4, 4), np.float32)
     with pytest.raises(

@@ -27,16 +27,13 @@ def stored(make, shape, dtype=np.float32):
     return kernel()
 
 
-@pytest.mark.parametrize(
-    "make, expected",
-    [
-        (lambda: nl.zeros((3, 4), dtype=nl.float32), 0),
-        (lambda: nl.ones((3, 4), dtype=np.float32, buffer=nl.sbuf), 1),
-        (lambda: nl.full((3, 4), -2.5, dtype="float32", buffer=nl.psum), -2.5),
-        (lambda: nl.zeros_like(nl.ones((3, 4), dtype=nl.float32)), 0),
-        (lambda: nl.load(nl.shared_constant(np.full((3, 4), 7.0))), 7),
-    ],
-)
+@pytest.mark.parametrize("make, expected", [
+    (lambda: nl.zeros((3, 4), dtype=nl.float32), 0),
+    (lambda: nl.ones((3, 4), dtype=np.float32, buffer=nl.sbuf), 1),
+    (lambda: nl.full((3, 4), -2.5, dtype="float32", buffer=nl.psum), -2.5),
+    (lambda: nl.zeros_like(nl.ones((3, 4), dtype=nl.float32)), 0),
+    (lambda: nl.load(nl.shared_constant(np.full((3, 4), 7.0))), 7),
+])  # fmt: skip
 def test_tiles_of_one_value(make, expected):
     assert np.array_equal(stored(make, (3, 4)), np.full((3, 4), expected, np.float32))
 

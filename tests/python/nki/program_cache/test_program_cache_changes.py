@@ -157,21 +157,14 @@ def setattr_of(thawed):
 
 
 CHANGES = [
-    ("global", change_global, 11.0),
-    ("containers", change_container, 11.0),
-    ("array", change_array, 11.0),
-    ("object", change_class, 11.0),
-    ("object", change_property, 11.0),
-    ("object", change_object, 11.0),
-    ("helper", change_default, 11.0),
-    ("helper", change_code, 11.0),
-    ("helper", change_helper, 11.0),
-    ("recursion", change_inner_helper, 11.0),
-    ("builtins", change_builtin, 11.0),
-    ("builtins", shadow_builtin, 11.0),
-    ("numpy", change_numpy, 11.0),
-    ("dataclass", change_factory, 11.0),
-]
+    ("global", change_global, 11.0), ("containers", change_container, 11.0),
+    ("array", change_array, 11.0), ("object", change_class, 11.0),
+    ("object", change_property, 11.0), ("object", change_object, 11.0),
+    ("helper", change_default, 11.0), ("helper", change_code, 11.0),
+    ("helper", change_helper, 11.0), ("recursion", change_inner_helper, 11.0),
+    ("builtins", change_builtin, 11.0), ("builtins", shadow_builtin, 11.0),
+    ("numpy", change_numpy, 11.0), ("dataclass", change_factory, 11.0),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name, change, factor", CHANGES, ids=lambda value: getattr(

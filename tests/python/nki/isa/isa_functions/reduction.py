@@ -101,7 +101,8 @@ tensor_partition_reduce = Function(
 )
 tensor_reduce = Function(
     signature="dst, op, data, axis, negate=False, keepdims=False, name=None",
-    old_signature="op, data, axis, *, mask=None, dtype=None, negate=False, keepdims=False, **kwargs",
+    old_signature="op, data, axis, *, mask=None, dtype=None, negate=False, keepdims=False, "
+    "**kwargs",
     limit=Limit(
         lambda k: nisa.tensor_reduce(tile(128, k), nl.add, tile(128, 40), 1),
         (1, 2),
