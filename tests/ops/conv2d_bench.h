@@ -28,9 +28,12 @@ struct Pair {
 };
 
 struct Convolution {
-  int64_t images = 1, channels = 1, height = 1, width = 1, filters = 1;
-  int64_t kernel_h = 3, kernel_w = 3;
-  Pair stride = 1, padding = 0, dilation = 1, pool = 1;
+  struct Size {
+    int64_t images = 1, channels = 1, height = 1, width = 1;
+  };
+  Size size{};
+  int64_t filters = 1;
+  Pair kernel = 3, stride = 1, padding = 0, dilation = 1, pool = 1;
   Pair pool_stride = 0;  ///< 0: that of pool
   int64_t groups = 1;
   Activation activation = Activation::kIdentity;
@@ -41,18 +44,20 @@ struct Convolution {
   std::vector<int64_t> input_strides{}, weight_strides{}, bias_strides{};
   std::vector<std::pair<int64_t, float>> poison_input{}, poison_weight{};  ///< row-major index
 
-  TensorSpec input() const { return {{images, channels, height, width}, input_strides, dtype}; }
+  TensorSpec input() const {
+    return {{size.images, size.channels, size.height, size.width}, input_strides, dtype};
+  }
   TensorSpec weight() const {
-    return {{filters, channels / groups, kernel_h, kernel_w}, weight_strides, dtype};
+    return {{filters, size.channels / groups, kernel.h, kernel.w}, weight_strides, dtype};
   }
   Dtype output_dtype() const { return wide_output ? Dtype::kFloat32 : dtype; }
   TensorSpec bias() const { return {{filters}, bias_strides, dtype}; }
   /// Outputs of the convolution.
   int64_t output_h() const {
-    return (height + 2 * padding.h - dilation.h * (kernel_h - 1) - 1) / stride.h + 1;
+    return (size.height + 2 * padding.h - dilation.h * (kernel.h - 1) - 1) / stride.h + 1;
   }
   int64_t output_w() const {
-    return (width + 2 * padding.w - dilation.w * (kernel_w - 1) - 1) / stride.w + 1;
+    return (size.width + 2 * padding.w - dilation.w * (kernel.w - 1) - 1) / stride.w + 1;
   }
   Pair step() const { return pool_stride.h == 0 ? pool : pool_stride; }
   /// Outputs of the pooling.
@@ -133,19 +138,20 @@ inline std::vector<double> convolve(const Convolution& c, const HostTensor& inpu
                                     int64_t filter, std::vector<double>& scale) {
   std::vector<double> sums(static_cast<size_t>(c.output_h() * c.output_w()), bias);
   scale.assign(sums.size(), std::abs(bias));
-  const int64_t depth = c.channels / c.groups, group = filter / (c.filters / c.groups);
+  const int64_t depth = c.size.channels / c.groups, group = filter / (c.filters / c.groups);
   for (int64_t channel = 0; channel < depth; ++channel) {
-    const float* plane =
-        input.values.data() + (image * c.channels + group * depth + channel) * c.height * c.width;
-    const float* taps = weight.values.data() + (filter * depth + channel) * c.kernel_h * c.kernel_w;
-    for (int64_t tap = 0; tap < c.kernel_h * c.kernel_w; ++tap) {
+    const float* plane = input.values.data() + (image * c.size.channels + group * depth + channel) *
+                                                   c.size.height * c.size.width;
+    const float* taps = weight.values.data() + (filter * depth + channel) * c.kernel.h * c.kernel.w;
+    for (int64_t tap = 0; tap < c.kernel.h * c.kernel.w; ++tap) {
       const double w = taps[tap];
       for (int64_t y = 0; y < c.output_h(); ++y) {
-        const int64_t row = y * c.stride.h - c.padding.h + tap / c.kernel_w * c.dilation.h;
+        const int64_t row = y * c.stride.h - c.padding.h + tap / c.kernel.w * c.dilation.h;
         for (int64_t x = 0; x < c.output_w(); ++x) {
-          const int64_t column = x * c.stride.w - c.padding.w + tap % c.kernel_w * c.dilation.w;
-          const bool inside = row >= 0 && row < c.height && column >= 0 && column < c.width;
-          const double value = inside ? plane[row * c.width + column] : 0;
+          const int64_t column = x * c.stride.w - c.padding.w + tap % c.kernel.w * c.dilation.w;
+          const bool inside =
+              row >= 0 && row < c.size.height && column >= 0 && column < c.size.width;
+          const double value = inside ? plane[row * c.size.width + column] : 0;
           sums[static_cast<size_t>(y * c.output_w() + x)] += w * value;
           scale[static_cast<size_t>(y * c.output_w() + x)] += std::abs(w * value);
         }
@@ -200,10 +206,10 @@ inline void check_convolution(const Convolution& c) {
   ThreadPool pool(2);
   execute(*op.program, make_plan(*op.program), memory, arguments, pool);
   const int64_t rows = c.pooled_h(), columns = c.pooled_w();
-  const std::vector<int64_t> shape{c.images, c.filters, rows, columns};
+  const std::vector<int64_t> shape{c.size.images, c.filters, rows, columns};
   ASSERT_EQ(op.output.shape, shape);
   std::vector<double> scale;
-  for (int64_t i = 0; i < c.images * c.filters && !testing::Test::HasFatalFailure(); ++i) {
+  for (int64_t i = 0; i < c.size.images * c.filters && !testing::Test::HasFatalFailure(); ++i) {
     const std::vector<double> sums =
         convolve(c, input, weight, bias.values[static_cast<size_t>(i % c.filters)], i / c.filters,
                  i % c.filters, scale);

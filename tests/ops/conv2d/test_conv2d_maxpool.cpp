@@ -14,94 +14,46 @@ namespace {
 using namespace conv2d_bench;
 
 TEST(Conv2dMaxpool, ConvolvesSmallImages) {
-  check_convolution({.images = 1, .channels = 1, .height = 5, .width = 7, .filters = 1});
-  check_convolution({.images = 2, .channels = 3, .height = 8, .width = 9, .filters = 5});
-  check_convolution({.images = 3, .channels = 130, .height = 6, .width = 5, .filters = 7});
-  check_convolution({.images = 1,
-                     .channels = 4,
-                     .height = 1,
-                     .width = 1,
-                     .filters = 3,
-                     .kernel_h = 1,
-                     .kernel_w = 1});
+  check_convolution({.size = {1, 1, 5, 7}, .filters = 1});
+  check_convolution({.size = {2, 3, 8, 9}, .filters = 5});
+  check_convolution({.size = {3, 130, 6, 5}, .filters = 7});
+  check_convolution({.size = {1, 4, 1, 1}, .filters = 3, .kernel = 1});
 }
 
 TEST(Conv2dMaxpool, StridesAndPads) {
   for (const int64_t stride : {1, 2, 3}) {
     for (const int64_t padding : {0, 1, 2}) {
-      check_convolution({.images = 2,
-                         .channels = 70,
-                         .height = 13,
-                         .width = 17,
-                         .filters = 33,
-                         .stride = stride,
-                         .padding = padding});
-      check_convolution({.images = 1,
-                         .channels = 3,
-                         .height = 13,
-                         .width = 17,
-                         .filters = 33,
-                         .stride = stride,
-                         .padding = padding});
+      check_convolution(
+          {.size = {2, 70, 13, 17}, .filters = 33, .stride = stride, .padding = padding});
+      check_convolution(
+          {.size = {1, 3, 13, 17}, .filters = 33, .stride = stride, .padding = padding});
     }
   }
 }
 
 TEST(Conv2dMaxpool, PadsByMoreThanTheKernelReaches) {
-  check_convolution({.images = 1,
-                     .channels = 2,
-                     .height = 3,
-                     .width = 3,
-                     .filters = 2,
-                     .kernel_h = 2,
-                     .kernel_w = 2,
-                     .stride = 1,
-                     .padding = 5});
-  check_convolution({.images = 1,
-                     .channels = 100,
-                     .height = 2,
-                     .width = 2,
-                     .filters = 2,
-                     .kernel_h = 3,
-                     .kernel_w = 3,
-                     .stride = 2,
-                     .padding = 4});
-  check_convolution({.images = 1,
-                     .channels = 2,
-                     .height = 1,
-                     .width = 1,
-                     .filters = 2,
-                     .kernel_h = 11,
-                     .kernel_w = 11,
-                     .stride = 1,
-                     .padding = 6});
+  check_convolution({.size = {1, 2, 3, 3}, .filters = 2, .kernel = 2, .stride = 1, .padding = 5});
+  check_convolution({.size = {1, 100, 2, 2}, .filters = 2, .kernel = 3, .stride = 2, .padding = 4});
+  check_convolution({.size = {1, 2, 1, 1}, .filters = 2, .kernel = 11, .stride = 1, .padding = 6});
 }
 
 TEST(Conv2dMaxpool, PoolsWindowsOfAnySize) {
   for (const int64_t pool : {1, 2, 3, 4, 6, 12}) {
-    check_convolution(
-        {.images = 2, .channels = 5, .height = 14, .width = 14, .filters = 9, .pool = pool});
+    check_convolution({.size = {2, 5, 14, 14}, .filters = 9, .pool = pool});
   }
-  check_convolution(
-      {.images = 1, .channels = 130, .height = 14, .width = 26, .filters = 9, .pool = 12});
+  check_convolution({.size = {1, 130, 14, 26}, .filters = 9, .pool = 12});
 }
 
 TEST(Conv2dMaxpool, ComputesEveryDtypeOnEveryArchitecture) {
   for (const std::string& architecture : builtin_architectures()) {
     for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat16, Dtype::kBfloat16}) {
-      check_convolution({.images = 2,
-                         .channels = 130,
-                         .height = 10,
-                         .width = 12,
+      check_convolution({.size = {2, 130, 10, 12},
                          .filters = 140,
                          .padding = 1,
                          .pool = 2,
                          .dtype = dtype,
                          .architecture = architecture});
-      check_convolution({.images = 1,
-                         .channels = 40,
-                         .height = 9,
-                         .width = 12,
+      check_convolution({.size = {1, 40, 9, 12},
                          .filters = 35,
                          .stride = 2,
                          .padding = 1,
@@ -113,7 +65,7 @@ TEST(Conv2dMaxpool, ComputesEveryDtypeOnEveryArchitecture) {
 
 TEST(Conv2dMaxpool, KeepsSumsOf16BitOperandsInFp32) {
   for (const Dtype dtype : {Dtype::kFloat16, Dtype::kBfloat16}) {
-    Convolution c{.images = 2, .channels = 20, .height = 9, .width = 11, .filters = 7};
+    Convolution c{.size = {2, 20, 9, 11}, .filters = 7};
     c.dtype = dtype;
     c.wide_output = true;
     check_convolution(c);
@@ -128,23 +80,17 @@ TEST(Conv2dMaxpool, KeepsSumsOf16BitOperandsInFp32) {
 TEST(Conv2dMaxpool, AppliesTheActivationBeforePooling) {
   for (const Activation activation :
        {Activation::kRelu, Activation::kGelu, Activation::kSigmoid, Activation::kTanh}) {
-    check_convolution({.images = 1,
-                       .channels = 3,
-                       .height = 8,
-                       .width = 8,
-                       .filters = 5,
-                       .pool = 2,
-                       .activation = activation});
+    check_convolution({.size = {1, 3, 8, 8}, .filters = 5, .pool = 2, .activation = activation});
   }
 }
 
 TEST(Conv2dMaxpool, ReadsArgumentsWithAnyStrides) {
-  Convolution permuted{.images = 2, .channels = 5, .height = 7, .width = 9, .filters = 6};
+  Convolution permuted{.size = {2, 5, 7, 9}, .filters = 6};
   permuted.input_strides = {5 * 7 * 9, 1, 9 * 5, 5};  // channels last
   permuted.weight_strides = {1, 6 * 9, 6 * 3, 6};     // filters innermost
   permuted.bias_strides = {3};
   check_convolution(permuted);
-  Convolution gaps{.images = 2, .channels = 130, .height = 7, .width = 9, .filters = 6};
+  Convolution gaps{.size = {2, 130, 7, 9}, .filters = 6};
   gaps.input_strides = {130 * 200, 200, 20, 2};
   gaps.bias_strides = {0};  // one bias for all
   check_convolution(gaps);
@@ -153,10 +99,7 @@ TEST(Conv2dMaxpool, ReadsArgumentsWithAnyStrides) {
 TEST(Conv2dMaxpool, SpreadsNonFiniteValuesOnlyAsFarAsTheirWindows) {
   for (const std::string& architecture : builtin_architectures()) {
     for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat16, Dtype::kBfloat16}) {
-      Convolution convolution{.images = 2,
-                              .channels = 140,
-                              .height = 8,
-                              .width = 8,
+      Convolution convolution{.size = {2, 140, 8, 8},
                               .filters = 136,
                               .padding = 1,
                               .dtype = dtype,
@@ -166,7 +109,7 @@ TEST(Conv2dMaxpool, SpreadsNonFiniteValuesOnlyAsFarAsTheirWindows) {
       convolution.poison_input = {};
       convolution.poison_weight = {{5, -INFINITY}, {9 * 140 * 40 + 3, NAN}};
       check_convolution(convolution);
-      convolution.channels = 20;
+      convolution.size.channels = 20;
       convolution.poison_weight = {{5, INFINITY}, {9 * 20 * 40 + 3, NAN}};
       check_convolution(convolution);
     }

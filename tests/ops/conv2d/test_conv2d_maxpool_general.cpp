@@ -20,10 +20,7 @@ constexpr Dtype kFloats[] = {Dtype::kFloat32, Dtype::kFloat16, Dtype::kBfloat16}
 TEST(Conv2dMaxpoolGeneral, SpreadsTheTapsOfADilatedKernel) {
   for (const int64_t channels : {3, 70, 130}) {  // packed kernel rows, one block, two blocks
     for (const Pair dilation : {Pair(2), Pair(1, 3), Pair(4, 1)}) {
-      check_convolution({.images = 2,
-                         .channels = channels,
-                         .height = 13,
-                         .width = 17,
+      check_convolution({.size = {2, channels, 13, 17},
                          .filters = 9,
                          .stride = {2, 1},
                          .padding = {3, 2},
@@ -31,17 +28,13 @@ TEST(Conv2dMaxpoolGeneral, SpreadsTheTapsOfADilatedKernel) {
     }
   }
   // Only one row and column of outputs; the kernel reaches over the whole padded input.
-  check_convolution(
-      {.channels = 5, .height = 7, .width = 9, .filters = 4, .dilation = {3, 4}, .pool = 1});
+  check_convolution({.size = {1, 5, 7, 9}, .filters = 4, .dilation = {3, 4}, .pool = 1});
 }
 
 TEST(Conv2dMaxpoolGeneral, StridesAndPadsEachDirectionByItself) {
-  check_convolution({.channels = 40,
-                     .height = 14,
-                     .width = 11,
+  check_convolution({.size = {1, 40, 14, 11},
                      .filters = 12,
-                     .kernel_h = 5,
-                     .kernel_w = 2,
+                     .kernel = {5, 2},
                      .stride = {1, 4},
                      .padding = {0, 3}});
 }
@@ -49,35 +42,21 @@ TEST(Conv2dMaxpoolGeneral, StridesAndPadsEachDirectionByItself) {
 TEST(Conv2dMaxpoolGeneral, PoolsWindowsThatOverlapOrLeaveGaps) {
   for (const Pair pool : {Pair(3), Pair(2, 3), Pair(1, 4), Pair(5, 1), Pair(11, 12)}) {
     for (const Pair step : {Pair(1), Pair(2), Pair(4, 3), Pair(7, 1)}) {
-      check_convolution({.images = 3,
-                         .channels = 20,
-                         .height = 17,
-                         .width = 19,
-                         .filters = 7,
-                         .padding = 1,
-                         .pool = pool,
-                         .pool_stride = step});
+      check_convolution(
+          {.size = {3, 20, 17, 19}, .filters = 7, .padding = 1, .pool = pool, .pool_stride = step});
     }
   }
 }
 
 TEST(Conv2dMaxpoolGeneral, LeavesOutWindowsThatReachBeyondTheOutput) {
   for (const int64_t pool : {2, 3, 5, 8}) {
-    check_convolution({.images = 2,
-                       .channels = 5,
-                       .height = 16,
-                       .width = 17,
-                       .filters = 3,
-                       .padding = 1,
-                       .pool = pool});
+    check_convolution({.size = {2, 5, 16, 17}, .filters = 3, .padding = 1, .pool = pool});
   }
-  check_convolution({.channels = 5, .height = 9, .width = 9, .filters = 3, .pool = 7});
+  check_convolution({.size = {1, 5, 9, 9}, .filters = 3, .pool = 7});
 }
 
 TEST(Conv2dMaxpoolGeneral, OverlappingWindowsAreCutIntoBandsAndParts) {
-  const Convolution large{.channels = 64,
-                          .height = 112,
-                          .width = 90,
+  const Convolution large{.size = {1, 64, 112, 90},
                           .filters = 8,
                           .stride = 1,
                           .padding = 1,
@@ -85,9 +64,7 @@ TEST(Conv2dMaxpoolGeneral, OverlappingWindowsAreCutIntoBandsAndParts) {
                           .pool_stride = 2};
   check_convolution(large);
   for (const int64_t bytes : {4'000, 6'000, 12'000, 24'000}) {
-    Convolution small{.channels = 30,
-                      .height = 45,
-                      .width = 44,
+    Convolution small{.size = {1, 30, 45, 44},
                       .filters = 5,
                       .dilation = {2, 1},
                       .pool = {12, 5},
@@ -112,10 +89,7 @@ TEST(Conv2dMaxpoolGeneral, ConvolvesGroupsOfAnySize) {
                         {140, 260, 2},    // groups that fill the array, two filter blocks each
                         {390, 6, 3}};     // two contraction blocks per group
   for (const Case& c : cases) {
-    check_convolution({.images = 2,
-                       .channels = c.channels,
-                       .height = 9,
-                       .width = 10,
+    check_convolution({.size = {2, c.size.channels, 9, 10},
                        .filters = c.filters,
                        .padding = 1,
                        .pool = 2,
@@ -127,10 +101,7 @@ TEST(Conv2dMaxpoolGeneral, ConvolvesGroupsOfAnySize) {
 TEST(Conv2dMaxpoolGeneral, ComputesGroupsInEveryDtypeOnEveryArchitecture) {
   for (const std::string& architecture : builtin_architectures()) {
     for (const Dtype dtype : kFloats) {
-      check_convolution({.images = 1,
-                         .channels = 144,
-                         .height = 11,
-                         .width = 12,
+      check_convolution({.size = {1, 144, 11, 12},
                          .filters = 72,
                          .stride = {1, 2},
                          .padding = 2,
@@ -145,21 +116,17 @@ TEST(Conv2dMaxpoolGeneral, ComputesGroupsInEveryDtypeOnEveryArchitecture) {
 }
 
 TEST(Conv2dMaxpoolGeneral, StreamsGroupsOfLargeImagesAndKernels) {
-  check_convolution(
-      {.channels = 48, .height = 120, .width = 130, .filters = 48, .padding = 1, .groups = 48});
-  check_convolution({.channels = 130,
-                     .height = 40,
-                     .width = 36,
+  check_convolution({.size = {1, 48, 120, 130}, .filters = 48, .padding = 1, .groups = 48});
+  check_convolution({.size = {1, 130, 40, 36},
                      .filters = 130,
-                     .kernel_h = 31,
-                     .kernel_w = 31,
+                     .kernel = 31,
                      .padding = 15,
                      .pool = 2,
                      .groups = 130});
 }
 
 TEST(Conv2dMaxpoolGeneral, ReadsGroupsOfStridedTensors) {
-  Convolution c{.images = 2, .channels = 12, .height = 7, .width = 9, .filters = 24, .groups = 4};
+  Convolution c{.size = {2, 12, 7, 9}, .filters = 24, .groups = 4};
   c.input_strides = {12 * 7 * 9, 1, 9 * 12, 12};  // channels last
   c.weight_strides = {1, 24 * 9, 24 * 3, 24};     // filters innermost
   c.bias_strides = {3};
@@ -169,10 +136,7 @@ TEST(Conv2dMaxpoolGeneral, ReadsGroupsOfStridedTensors) {
 TEST(Conv2dMaxpoolGeneral, KeepsNonFiniteValuesInOverlappingWindows) {
   for (const std::string& architecture : builtin_architectures()) {
     for (const Dtype dtype : kFloats) {
-      Convolution c{.images = 2,
-                    .channels = 20,
-                    .height = 12,
-                    .width = 12,
+      Convolution c{.size = {2, 20, 12, 12},
                     .filters = 36,
                     .padding = 1,
                     .dilation = {1, 2},
@@ -192,9 +156,7 @@ TEST(Conv2dMaxpoolGeneral, KeepsNonFiniteValuesInOverlappingWindows) {
 TEST(Conv2dMaxpoolGeneral, KeepsNonFiniteWeightsToTheirFilter) {
   for (const std::string& architecture : builtin_architectures()) {
     for (const Dtype dtype : kFloats) {
-      Convolution c{.channels = 24,
-                    .height = 8,
-                    .width = 8,
+      Convolution c{.size = {1, 24, 8, 8},
                     .filters = 24,
                     .groups = 12,
                     .dtype = dtype,
@@ -217,21 +179,21 @@ bool choose(std::mt19937& generator, Convolution& c) {
   c.architecture = between(0, 1) == 0 ? "trn1" : "trn2";
   c.sbuf_bytes = between(0, 3) == 0 ? 0 : int64_t{3000} << between(0, 4);
   c.dtype = kFloats[between(0, 2)];
-  c.images = between(0, 3) == 0 ? between(3, 12) : between(1, 3);
+  c.size.images = between(0, 3) == 0 ? between(3, 12) : between(1, 3);
   c.groups = between(0, 1) == 0 ? 1 : between(0, 3) == 0 ? between(40, 270) : between(2, 9);
-  c.channels = c.groups * (c.groups > 9 ? between(1, 3) : between(1, 40));
+  c.size.channels = c.groups * (c.groups > 9 ? between(1, 3) : between(1, 40));
   c.filters = c.groups * (c.groups > 9 ? between(1, 3) : between(1, 40));
-  c.kernel_h = between(1, 5);
-  c.kernel_w = between(1, 5);
+  c.kernel.h = between(1, 5);
+  c.kernel.w = between(1, 5);
   c.stride = pair(1, 3);
   c.padding = pair(0, 3);
   c.dilation = between(0, 1) == 0 ? Pair(1) : pair(1, 4);
   c.pool = between(0, 2) == 0 ? Pair(1) : pair(1, 7);
   c.pool_stride = between(0, 2) == 0 ? c.pool : pair(1, 5);
-  c.height = between(1, 30);
-  c.width = between(1, 40);
-  const bool fits = c.height + 2 * c.padding.h > c.dilation.h * (c.kernel_h - 1) &&
-                    c.width + 2 * c.padding.w > c.dilation.w * (c.kernel_w - 1);
+  c.size.height = between(1, 30);
+  c.size.width = between(1, 40);
+  const bool fits = c.size.height + 2 * c.padding.h > c.dilation.h * (c.kernel.h - 1) &&
+                    c.size.width + 2 * c.padding.w > c.dilation.w * (c.kernel.w - 1);
   return fits && c.output_h() >= c.pool.h && c.output_w() >= c.pool.w;
 }
 
@@ -241,8 +203,8 @@ TEST(Conv2dMaxpoolGeneral, ComputesRandomParametersInAnySbuf) {
   while (compared < 300 && !HasFatalFailure()) {
     Convolution c;
     if (!choose(generator, c)) continue;
-    const int64_t work = c.images * c.channels / c.groups * c.filters * c.kernel_h * c.kernel_w *
-                         c.output_h() * c.output_w();
+    const int64_t work = c.size.images * c.size.channels / c.groups * c.filters * c.kernel.h *
+                         c.kernel.w * c.output_h() * c.output_w();
     if (work > 4'000'000) continue;
     try {
       check_convolution(c);
@@ -262,34 +224,33 @@ double microseconds(Convolution c) {
 }
 
 TEST(Conv2dMaxpoolGeneral, GroupsThatShareTheArrayCostWhatOneGroupDoes) {
-  const Convolution dense{
-      .channels = 128, .height = 112, .width = 112, .filters = 128, .padding = 1};
+  const Convolution dense{.size = {1, 128, 112, 112}, .filters = 128, .padding = 1};
   Convolution depthwise = dense, four = dense, twice = dense;
   depthwise.groups = 128;
   four.groups = 32;
-  twice.groups = twice.channels = twice.filters = 256;
+  twice.groups = twice.size.channels = twice.filters = 256;
   EXPECT_LT(microseconds(depthwise), 1.1 * microseconds(dense));
   EXPECT_LT(microseconds(four), 1.1 * microseconds(dense));
   EXPECT_LT(microseconds(twice), 2.1 * microseconds(dense));
 }
 
 TEST(Conv2dMaxpoolGeneral, SetsOfGroupsOverlapTheirWeightsWithTheSetBefore) {
-  Convolution one{.channels = 120, .height = 14, .width = 14, .filters = 120, .padding = 1};
+  Convolution one{.size = {1, 120, 14, 14}, .filters = 120, .padding = 1};
   one.groups = 120;
   Convolution eight = one;
-  eight.groups = eight.channels = eight.filters = 960;
+  eight.groups = eight.size.channels = eight.filters = 960;
   EXPECT_LT(microseconds(eight), 5.5 * microseconds(one));
 }
 
 TEST(Conv2dMaxpoolGeneral, TilesOfDilatedKernelsAmortiseTheirHalo) {
-  const Convolution dense{.channels = 256, .height = 33, .width = 33, .filters = 256, .padding = 1};
+  const Convolution dense{.size = {1, 256, 33, 33}, .filters = 256, .padding = 1};
   Convolution dilated = dense;
   dilated.padding = dilated.dilation = 24;
   EXPECT_LT(microseconds(dilated), 2 * microseconds(dense));
 }
 
 TEST(Conv2dMaxpoolGeneral, OverlappingWindowsCostLittleMoreThanWindowsThatTouch) {
-  Convolution touching{.channels = 256, .height = 114, .width = 114, .filters = 256, .pool = 2};
+  Convolution touching{.size = {1, 256, 114, 114}, .filters = 256, .pool = 2};
   Convolution overlapping = touching;
   overlapping.pool = 3;
   overlapping.pool_stride = 2;
@@ -298,31 +259,19 @@ TEST(Conv2dMaxpoolGeneral, OverlappingWindowsCostLittleMoreThanWindowsThatTouch)
 
 /// The convolution with its weight in the order channels, kernel rows and columns, filters.
 Convolution by_channel(Convolution c) {
-  const int64_t columns = c.kernel_w * c.filters;
-  c.weight_strides = {1, c.kernel_h * columns, columns, c.filters};
+  const int64_t columns = c.kernel.w * c.filters;
+  c.weight_strides = {1, c.kernel.h * columns, columns, c.filters};
   return c;
 }
 
 TEST(Conv2dMaxpool, TakesWeightsWhoseFiltersAreContiguous) {
   const std::vector<Convolution> convolutions{
-      {.images = 2, .channels = 3, .height = 9, .width = 8, .filters = 40},
-      {.images = 1, .channels = 3, .height = 9, .width = 8, .filters = 200, .pool = 2},
-      {.images = 1, .channels = 150, .height = 6, .width = 5, .filters = 300, .padding = 1},
-      {.images = 1,
-       .channels = 70,
-       .height = 6,
-       .width = 5,
-       .filters = 130,
-       .kernel_h = 1,
-       .kernel_w = 1,
-       .stride = 2},
+      {.size = {2, 3, 9, 8}, .filters = 40},
+      {.size = {1, 3, 9, 8}, .filters = 200, .pool = 2},
+      {.size = {1, 150, 6, 5}, .filters = 300, .padding = 1},
+      {.size = {1, 70, 6, 5}, .filters = 130, .kernel = 1, .stride = 2},
       // Not all filters at once.
-      {.images = 1,
-       .channels = 130,
-       .height = 5,
-       .width = 5,
-       .filters = 260,
-       .sbuf_bytes = 24 * 1024}};
+      {.size = {1, 130, 5, 5}, .filters = 260, .sbuf_bytes = 24 * 1024}};
   for (Convolution c : convolutions) {
     for (const char* const architecture : {"trn1", "trn2"}) {
       c.architecture = architecture;
@@ -333,13 +282,8 @@ TEST(Conv2dMaxpool, TakesWeightsWhoseFiltersAreContiguous) {
 }
 
 TEST(Conv2dMaxpool, DoesNotTransposeWeightsWhoseFiltersAreContiguous) {
-  const Convolution c{.images = 1,
-                      .channels = 256,
-                      .height = 14,
-                      .width = 14,
-                      .filters = 256,
-                      .dtype = Dtype::kBfloat16,
-                      .architecture = "trn1"};
+  const Convolution c{
+      .size = {1, 256, 14, 14}, .filters = 256, .dtype = Dtype::kBfloat16, .architecture = "trn1"};
   EXPECT_LT(simulate(*build(by_channel(c)).program).body, simulate(*build(c).program).body);
 }
 

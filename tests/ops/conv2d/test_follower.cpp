@@ -22,7 +22,7 @@ Expression residual_block() {
 void check_block(const Convolution& c) {
   SCOPED_TRACE(text(describe("input", c.input()), ", ", describe("weight", c.weight()), ", groups ",
                     c.groups, ", sbuf ", c.sbuf_bytes));
-  const std::vector<int64_t> shape{c.images, c.filters, c.output_h(), c.output_w()};
+  const std::vector<int64_t> shape{c.size.images, c.filters, c.output_h(), c.output_w()};
   const TensorSpec per_filter{shape, {0, 1, 0, 0}}, whole{shape, {}};
   const std::vector<TensorSpec> specs{c.input(),  c.weight(), c.bias(),
                                       per_filter, per_filter, whole};
@@ -53,7 +53,7 @@ void check_block(const Convolution& c) {
 
   const int64_t pixels = c.output_h() * c.output_w();
   std::vector<double> scale;
-  for (int64_t i = 0; i < c.images * c.filters; ++i) {
+  for (int64_t i = 0; i < c.size.images * c.filters; ++i) {
     const auto filter = static_cast<size_t>(i % c.filters);
     const std::vector<double> sums = convolve(c, tensors[0], tensors[1], tensors[2].values[filter],
                                               i / c.filters, i % c.filters, scale);
@@ -72,13 +72,7 @@ void check_block(const Convolution& c) {
 
 TEST(Conv2dFollower, AppliesTheExpressionToEveryOutput) {
   for (const char* name : {"trn1", "trn2"}) {
-    Convolution c{.images = 2,
-                  .channels = 5,
-                  .height = 9,
-                  .width = 7,
-                  .filters = 33,
-                  .padding = 1,
-                  .architecture = name};
+    Convolution c{.size = {2, 5, 9, 7}, .filters = 33, .padding = 1, .architecture = name};
     check_block(c);
     c.stride = 2;
     check_block(c);
@@ -86,38 +80,17 @@ TEST(Conv2dFollower, AppliesTheExpressionToEveryOutput) {
 }
 
 TEST(Conv2dFollower, LoadsValuesOfSeveralBlocksOfFilters) {
-  check_block({.images = 1, .channels = 3, .height = 4, .width = 4, .filters = 300});
-  check_block({.images = 1,
-               .channels = 2,
-               .height = 2,
-               .width = 2,
-               .filters = 17 * 128 + 5,
-               .kernel_h = 1,
-               .kernel_w = 1});
+  check_block({.size = {1, 3, 4, 4}, .filters = 300});
+  check_block({.size = {1, 2, 2, 2}, .filters = 17 * 128 + 5, .kernel = 1});
 }
 
 TEST(Conv2dFollower, TakesGroupsThatShareTheArray) {
-  check_block({.images = 2,
-               .channels = 24,
-               .height = 6,
-               .width = 5,
-               .filters = 48,
-               .padding = 1,
-               .groups = 12});
-  check_block({.images = 1,
-               .channels = 140,
-               .height = 5,
-               .width = 5,
-               .filters = 140,
-               .padding = 1,
-               .groups = 140});
+  check_block({.size = {2, 24, 6, 5}, .filters = 48, .padding = 1, .groups = 12});
+  check_block({.size = {1, 140, 5, 5}, .filters = 140, .padding = 1, .groups = 140});
 }
 
 TEST(Conv2dFollower, CutsWhatDoesNotFitSbuf) {
-  Convolution c{.images = 2,
-                .channels = 40,
-                .height = 30,
-                .width = 31,
+  Convolution c{.size = {2, 40, 30, 31},
                 .filters = 150,
                 .padding = 1,
                 .architecture = "trn1",
@@ -129,17 +102,14 @@ TEST(Conv2dFollower, CutsWhatDoesNotFitSbuf) {
 }
 
 TEST(Conv2dFollower, SpreadsShortRowsOnChip) {
-  Convolution c{.images = 9,
-                .channels = 130,
-                .height = 7,
-                .width = 7,
+  Convolution c{.size = {9, 130, 7, 7},
                 .filters = 4,
                 .padding = conv2d_bench::Pair(1, 2),
                 .dtype = Dtype::kBfloat16,
                 .wide_output = true,
                 .architecture = "trn1"};
   check_convolution(c);
-  c.height = 40;
+  c.size.height = 40;
   check_convolution(c);
 }
 
