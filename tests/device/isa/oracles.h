@@ -10,8 +10,12 @@
 
 #include "device/arch/architecture.h"
 #include "device/numerics/dtype.h"
+#include "device/operand/view.h"
 
 namespace neuron_sim {
+
+using enum MemoryKind;
+inline constexpr Dtype kFp32 = Dtype::kFloat32, kBf16 = Dtype::kBfloat16;
 
 /// The limits and features of trn2 that instructions look at (arch.json); tests may change a copy.
 inline Architecture test_architecture() {
@@ -89,7 +93,7 @@ inline double round_to(Dtype dtype, double value) {
     case Dtype::kFloat16: return to_float({10, -14, 65504});
     case Dtype::kBfloat16: return to_float({7, -126, 0x1.fep127});
     case Dtype::kTfloat32: return to_float({10, -126, 0x1.ffcp127});
-    case Dtype::kFloat32: return to_float({23, -126, 0x1.fffffep127});
+    case kFp32: return to_float({23, -126, 0x1.fffffep127});
     case Dtype::kFloat8E4m3fn: {
       const double rounded = to_float({3, -6, 448});
       return std::isinf(rounded) ? NAN : rounded;  // it has no infinity

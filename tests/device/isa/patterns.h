@@ -31,7 +31,7 @@ inline const std::vector<Pattern>& source_patterns() {
 
 /// A view of 3 partitions and 24 elements per partition (in up to four dimensions) of a new tile.
 inline View pattern_view(InstructionBench& bench, Pattern pattern, Dtype dtype,
-                         const std::string& label, MemoryKind memory = MemoryKind::kSbuf) {
+                         const std::string& label, MemoryKind memory = kSbuf) {
   const int64_t p = kPatternPartitions;
   switch (pattern) {
     case Pattern::kDense: return bench.tile(memory, dtype, {p, 24}, label);
@@ -72,7 +72,7 @@ inline const std::vector<Dtype>& all_dtypes() {
 /// What an fp32 result becomes in `dtype`; bool keeps NaN as true.
 inline double stored(Dtype dtype, double value) {
   if (dtype == Dtype::kBool && std::isnan(value)) return 1;
-  return round_to(dtype, round_to(Dtype::kFloat32, value));
+  return round_to(dtype, round_to(kFp32, value));
 }
 
 }  // namespace neuron_sim

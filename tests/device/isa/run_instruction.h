@@ -2,9 +2,9 @@
 // A bench for one instruction: tiles in plain memory, operands resolved to Access, one run.
 //
 //   InstructionBench bench;
-//   View data = bench.tile(MemoryKind::kSbuf, Dtype::kBfloat16, {128, 512}, "data");
+//   View data = bench.tile(kSbuf, kBf16, {128, 512}, "data");
 //   bench.set(data, values);                          // row-major doubles
-//   bench.run(kReciprocal, Reciprocal{.dst = dst, .data = data}.draft());
+//   bench.run(Reciprocal{.dst = dst, .data = data});
 //   std::vector<double> result = bench.get(dst);
 //
 // The states of the engines are there from the start: engine_state(...) names them.
@@ -152,7 +152,8 @@ class InstructionBench {
   }
 
   /// The draft with its engine chosen, checked.
-  Draft prepare(const InstructionType& type, Draft draft) const {
+  Draft prepare(Draft draft) const {
+    const InstructionType& type = *draft.type;
     EXPECT_EQ(type.operands.size(), static_cast<size_t>(draft.operand_count()));
     EXPECT_EQ(type.attributes.size(), static_cast<size_t>(draft.attribute_count()));
     if (draft.engine == EngineKind::kAuto) {
@@ -162,30 +163,31 @@ class InstructionBench {
     return draft;
   }
   /// The sentence of the KernelError that checking gives, "" when there is none.
-  std::string error(const InstructionType& type, const Draft& draft) const {
+  std::string error(const Draft& draft) const {
     try {
-      prepare(type, draft);
+      prepare(draft);
     } catch (const KernelError& error) {
       return error.what();
     }
     return "";
   }
-  std::optional<ErrorKind> error_kind(const InstructionType& type, const Draft& draft) const {
+  std::optional<ErrorKind> error_kind(const Draft& draft) const {
     try {
-      prepare(type, draft);
+      prepare(draft);
     } catch (const KernelError& error) {
       return error.kind();
     }
     return std::nullopt;
   }
-  Demand demand(const InstructionType& type, const Draft& draft) const {
-    return type.demand(prepare(type, draft), architecture_);
+  Demand demand(const Draft& draft) const {
+    return draft.type->demand(prepare(draft), architecture_);
   }
 
   /// Chooses the engine, checks and runs; nothing but the written operands may change. The rows of
   /// an indirect operand are the int32 values of the operand whose field name contains "ind".
-  void run(const InstructionType& type, const Draft& unprepared) {
-    Draft draft = prepare(type, unprepared);
+  void run(const Draft& unprepared) {
+    const InstructionType& type = *unprepared.type;
+    Draft draft = prepare(unprepared);
     std::vector<Access> operands;
     std::vector<std::vector<std::byte>> before;
     for (int i = 0; i < draft.operand_count(); ++i) operands.push_back(resolve(draft.operand(i)));
@@ -205,6 +207,27 @@ class InstructionBench {
     for (size_t i = 0; i < tiles_.size(); ++i) {
       EXPECT_TRUE(before[i] == tiles_[i].bytes) << type.name << " wrote outside its operands";
     }
+  }
+
+  template <typename Instruction>
+  Draft prepare(const Instruction& instruction) const {
+    return prepare(instruction.draft());
+  }
+  template <typename Instruction>
+  std::string error(const Instruction& instruction) const {
+    return error(instruction.draft());
+  }
+  template <typename Instruction>
+  std::optional<ErrorKind> error_kind(const Instruction& instruction) const {
+    return error_kind(instruction.draft());
+  }
+  template <typename Instruction>
+  Demand demand(const Instruction& instruction) const {
+    return demand(instruction.draft());
+  }
+  template <typename Instruction>
+  void run(const Instruction& instruction) {
+    run(instruction.draft());
   }
 
  private:

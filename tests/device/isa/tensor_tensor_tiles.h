@@ -13,15 +13,14 @@ struct TensorTensorTiles {
   InstructionBench bench;
   TensorTensor instruction;
   /// What checking the instruction says; empty when it passes.
-  std::string error() const { return bench.error(kTensorTensor, instruction.draft()); }
+  std::string error() const { return bench.error(instruction); }
 };
 
 /// Dense tiles of one shape and dtype, with dst in SBUF.
 inline TensorTensorTiles dense_tiles(Dtype dtype, std::vector<int64_t> shape,
-                                     MemoryKind memory1 = MemoryKind::kSbuf,
-                                     MemoryKind memory2 = MemoryKind::kSbuf) {
+                                     MemoryKind memory1 = kSbuf, MemoryKind memory2 = kSbuf) {
   TensorTensorTiles tiles;
-  tiles.instruction.dst = tiles.bench.tile(MemoryKind::kSbuf, dtype, shape, "dst");
+  tiles.instruction.dst = tiles.bench.tile(kSbuf, dtype, shape, "dst");
   tiles.instruction.data1 = tiles.bench.tile(memory1, dtype, shape, "a");
   tiles.instruction.data2 = tiles.bench.tile(memory2, dtype, shape, "b");
   return tiles;

@@ -24,10 +24,10 @@ inline const std::vector<AluOp>& arithmetic_operators() {
 inline double oracle_apply(AluOp op, double a, double b) {
   const bool p = a != 0, q = b != 0;
   switch (op) {
-    case AluOp::kAdd: return round_to(Dtype::kFloat32, a + b);
-    case AluOp::kSubtract: return round_to(Dtype::kFloat32, a - b);
-    case AluOp::kMultiply: return round_to(Dtype::kFloat32, a * b);
-    case AluOp::kDivide: return round_to(Dtype::kFloat32, a / b);
+    case AluOp::kAdd: return round_to(kFp32, a + b);
+    case AluOp::kSubtract: return round_to(kFp32, a - b);
+    case AluOp::kMultiply: return round_to(kFp32, a * b);
+    case AluOp::kDivide: return round_to(kFp32, a / b);
     case AluOp::kMaximum: return std::max(a, b);
     case AluOp::kMinimum: return std::min(a, b);
     case AluOp::kEqual: return a == b ? 1 : 0;
@@ -42,7 +42,7 @@ inline double oracle_apply(AluOp op, double a, double b) {
     case AluOp::kAbsMax: return std::max(std::abs(a), std::abs(b));
     case AluOp::kAbsMin: return std::min(std::abs(a), std::abs(b));
     case AluOp::kAbs: return std::abs(a);
-    case AluOp::kSquare: return round_to(Dtype::kFloat32, a * a);
+    case AluOp::kSquare: return round_to(kFp32, a * a);
     default: ADD_FAILURE() << "no oracle for " << name(op); return NAN;
   }
 }

@@ -89,7 +89,7 @@ TEST(Conv2dMaxpoolGeneral, ConvolvesGroupsOfAnySize) {
                         {140, 260, 2},    // groups that fill the array, two filter blocks each
                         {390, 6, 3}};     // two contraction blocks per group
   for (const Case& c : cases) {
-    check_convolution({.size = {2, c.size.channels, 9, 10},
+    check_convolution({.size = {2, c.channels, 9, 10},
                        .filters = c.filters,
                        .padding = 1,
                        .pool = 2,

@@ -5,9 +5,6 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-constexpr Dtype kFp32 = Dtype::kFloat32;
-
 Architecture trn3() { return load_architecture("trn3"); }
 
 double operate(AluOp op, double a, double b, bool reverse) {
@@ -47,7 +44,7 @@ TEST(Activate2, computes_every_pair_of_operators_in_both_directions) {
                                   .op1 = operators.op1,
                                   .reverse0 = reverse0,
                                   .reverse1 = reverse1};
-      bench.run(kActivate2, instruction.draft());
+      bench.run(instruction);
       std::vector<double> expected;
       for (const double x : bench.get(data)) {
         const double first = operate(operators.op0, x, round_to(kFp32, 0.7), reverse0);
@@ -66,22 +63,21 @@ TEST(Activate2, takes_immediates_per_partition_of_any_dtype_over_access_patterns
       InstructionBench bench(trn3());
       const View data = pattern_view(bench, pattern, Dtype::kFloat16, "data");
       const std::vector<double> x = fill_random(bench, data, 4);
-      const View dst = pattern_view(bench, Pattern::kPermuted, Dtype::kBfloat16, "dst", kPsum);
+      const View dst = pattern_view(bench, Pattern::kPermuted, kBf16, "dst", kPsum);
       const View factors = bench.tile(kSbuf, dtype, {3, 1}, "factors", {1, 0, 1});
       const View addends = bench.tile(kSbuf, dtype, {3, 1}, "addends", {0, 1, 1});
-      bench.run(kActivate2, Activate2{.dst = dst,
-                                      .op = Activation::kRelu,
-                                      .data = data,
-                                      .imm0_tile = factors,
-                                      .imm1_tile = addends,
-                                      .op0 = AluOp::kMultiply,
-                                      .op1 = AluOp::kAdd}
-                                .draft());
+      bench.run(Activate2{.dst = dst,
+                          .op = Activation::kRelu,
+                          .data = data,
+                          .imm0_tile = factors,
+                          .imm1_tile = addends,
+                          .op0 = AluOp::kMultiply,
+                          .op1 = AluOp::kAdd});
       const std::vector<double> f = bench.get(factors), a = bench.get(addends);
       std::vector<double> expected;
       for (size_t i = 0; i < x.size(); ++i) {
         const double value = round_to(kFp32, x[i] * f[i / 24] + a[i / 24]);
-        expected.push_back(round_to(Dtype::kBfloat16, value > 0 ? value : 0));
+        expected.push_back(round_to(kBf16, value > 0 ? value : 0));
       }
       expect_values(bench.get(dst), expected);
     }
@@ -91,9 +87,7 @@ TEST(Activate2, takes_immediates_per_partition_of_any_dtype_over_access_patterns
 TEST(Activate2, prelu_takes_its_slope) {
   InstructionBench bench(trn3());
   const View data = bench.tile(kSbuf, kFp32, {1, 5}, "data", {-2, -0.5, 0, 3, NAN});
-  bench.run(
-      kActivate2,
-      Activate2{.dst = data, .op = Activation::kPrelu, .data = data, .relu_param = 0.125}.draft());
+  bench.run(Activate2{.dst = data, .op = Activation::kPrelu, .data = data, .relu_param = 0.125});
   expect_values(bench.get(data), {-0.25, -0.0625, 0, 3, NAN});
 }
 
@@ -119,7 +113,7 @@ TEST(Activate2, reduces_with_five_operators_and_four_commands) {
     const auto result_of = [&](ReduceCommand command) {
       bench.set(registers, {-2.5});
       instruction.reduce_command = command;
-      bench.run(kActivate2, instruction.draft());
+      bench.run(instruction);
       EXPECT_EQ(bench.get(registers), bench.get(instruction.reduce_res));
       return bench.get(instruction.reduce_res)[0];
     };
@@ -129,7 +123,7 @@ TEST(Activate2, reduces_with_five_operators_and_four_commands) {
     EXPECT_EQ(result_of(ReduceCommand::kResetReduce), reduction.row);
     instruction.reduce_res = {};
     bench.set(registers, {7});
-    bench.run(kActivate2, instruction.draft());
+    bench.run(instruction);
     EXPECT_EQ(bench.get(registers)[0], reduction.row);
   }
 }
@@ -146,7 +140,7 @@ TEST(Activate2, a_nan_reaches_every_reduction) {
                                 .reduce_op = op,
                                 .reduce_res = bench.tile(kSbuf, kFp32, {1, 1}, "result"),
                                 .reduce_command = ReduceCommand::kResetReduce};
-    bench.run(kActivate2, instruction.draft());
+    bench.run(instruction);
     expect_values(bench.get(instruction.reduce_res), {NAN});
   }
 }

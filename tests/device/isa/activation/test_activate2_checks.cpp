@@ -4,17 +4,12 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-constexpr Dtype kFp32 = Dtype::kFloat32;
-
 TEST(Activate2, checks_operators_and_immediates) {
   InstructionBench bench(load_architecture("trn3"));
   const View data = bench.tile(kSbuf, kFp32, {2, 6}, "data");
   const View column = bench.tile(kSbuf, kFp32, {2, 1}, "column");
   const Activate2 good{.dst = data, .data = data};
-  const auto error = [&](const Activate2& instruction) {
-    return bench.error(kActivate2, instruction.draft());
-  };
+  const auto error = [&](const Activate2& instruction) { return bench.error(instruction); };
   EXPECT_EQ(error(good), "");
   Activate2 instruction = good;
   for (const auto& [op0, op1] : {std::pair{AluOp::kAdd, AluOp::kMultiply},
@@ -44,7 +39,7 @@ TEST(Activate2, checks_operators_and_immediates) {
             "operand 'imm1[2, 6]' of 'activate2' must have one element per partition, but it has "
             "6.");
   instruction.imm1_tile = column;
-  instruction.imm0_tile = bench.tile(kSbuf, Dtype::kBfloat16, {2, 1}, "narrow");
+  instruction.imm0_tile = bench.tile(kSbuf, kBf16, {2, 1}, "narrow");
   EXPECT_EQ(error(instruction),
             "dtype float32 of operand 'imm1' of 'activate2' is not supported; expected bfloat16, "
             "the dtype of operand 'imm0'.");
@@ -57,9 +52,7 @@ TEST(Activate2, checks_slope_reduction_engine_and_generation) {
   InstructionBench bench(load_architecture("trn3"));
   const View data = bench.tile(kSbuf, kFp32, {2, 6}, "data");
   const Activate2 good{.dst = data, .data = data};
-  const auto error = [&](const Activate2& instruction) {
-    return bench.error(kActivate2, instruction.draft());
-  };
+  const auto error = [&](const Activate2& instruction) { return bench.error(instruction); };
   Activate2 instruction = good;
   instruction.relu_param = 0.5;
   EXPECT_EQ(error(instruction),
@@ -92,15 +85,15 @@ TEST(Activate2, checks_slope_reduction_engine_and_generation) {
   EXPECT_EQ(error(good),
             "instruction 'activate2' needs NeuronCore-v4 or newer; architecture trn2 is a "
             "NeuronCore-v3.");
-  EXPECT_EQ(bench.error_kind(kActivate2, good.draft()), ErrorKind::kNotImplemented);
+  EXPECT_EQ(bench.error_kind(good), ErrorKind::kNotImplemented);
 }
 
 TEST(Activate2, demands_what_activation_demands) {
   InstructionBench bench(load_architecture("trn3"));
-  const View narrow = bench.tile(kPsum, Dtype::kBfloat16, {2, 60}, "narrow");
+  const View narrow = bench.tile(kPsum, kBf16, {2, 60}, "narrow");
   const View wide = bench.tile(kSbuf, kFp32, {2, 60}, "wide");
   Activate2 instruction{.dst = wide, .op = Activation::kExp, .data = narrow};
-  Step step = bench.demand(kActivate2, instruction.draft()).steps[0];
+  Step step = bench.demand(instruction).steps[0];
   EXPECT_EQ(step.rate, RateClass::kOneInput);
   EXPECT_EQ(step.table, table_of(Activation::kExp));
   EXPECT_EQ(step.elements, 60);
@@ -109,7 +102,7 @@ TEST(Activate2, demands_what_activation_demands) {
   instruction.dst = narrow;
   instruction.op0 = AluOp::kMultiply;
   instruction.imm0_tile = instruction.reduce_res = bench.tile(kSbuf, kFp32, {2, 1}, "column");
-  step = bench.demand(kActivate2, instruction.draft()).steps[0];
+  step = bench.demand(instruction).steps[0];
   EXPECT_EQ(step.rate, RateClass::kScalar16bit);
   EXPECT_TRUE(step.pointer_operand && step.reads_accumulator);
 }

@@ -6,10 +6,6 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-constexpr Dtype kFp32 = Dtype::kFloat32;
-constexpr Dtype kBf16 = Dtype::kBfloat16;
-
 double reference(Activation op, double x) {
   switch (op) {
     case Activation::kRelu: return std::isnan(x) ? x : std::max(x, 0.0);
@@ -44,9 +40,7 @@ TEST(Activate, AppliesFunctionsToScaledAndShiftedData) {
         bench.tile(kPsum, kFp32, {65, 33}, "data", random_values(65 * 33, positive ? 0.1 : -4, 4));
     const View bias = bench.tile(kSbuf, kBf16, {65, 1}, "bias", random_values(65, 0, 2, 4));
     const View dst = bench.tile(kSbuf, kFp32, {65, 33}, "dst");
-    bench.run(kActivation,
-              Activate{.dst = dst, .data = data, .op = function, .bias_tile = bias, .scale = 0.75}
-                  .draft());
+    bench.run(Activate{.dst = dst, .data = data, .op = function, .bias_tile = bias, .scale = 0.75});
     const std::vector<double> x = bench.get(data), b = bench.get(bias), y = bench.get(dst);
     for (size_t i = 0; i < y.size(); ++i) {
       const double input = round_to(kFp32, round_to(kFp32, x[i] * 0.75) + b[i / 33]);
@@ -62,7 +56,7 @@ TEST(Activate, RoundsOnceToTheDtypeOfDst) {
     InstructionBench bench;
     const View data = bench.tile(kSbuf, kFp32, {2, 4}, "data", values);
     const View dst = bench.tile(kSbuf, dtype, {2, 4}, "dst");
-    bench.run(kActivation, Activate{.dst = dst, .data = data, .scale = 3}.draft());
+    bench.run(Activate{.dst = dst, .data = data, .scale = 3});
     std::vector<double> expected;
     for (const double x : bench.get(data)) {
       expected.push_back(round_to(dtype, round_to(kFp32, x * 3)));
@@ -78,7 +72,7 @@ TEST(Activate, TakesScalesPerPartitionAndStridedOperands) {
   const View scale =
       bench.tile(kSbuf, kFp32, {32, 3}, "scale", random_values(96, -2, 2, 3)).slice(1, 1, 1);
   const View dst = bench.tile(kPsum, kFp32, {128, 25}, "dst").slice(0, 32, 32);
-  bench.run(kActivation, Activate{.dst = dst, .data = data, .scale_tile = scale}.draft());
+  bench.run(Activate{.dst = dst, .data = data, .scale_tile = scale});
   const std::vector<double> x = bench.get(data), s = bench.get(scale);
   std::vector<double> expected;
   for (size_t i = 0; i < x.size(); ++i) expected.push_back(round_to(kFp32, x[i] * s[i / 25]));
@@ -90,9 +84,9 @@ TEST(Activate, WorksInPlace) {
   const View data = bench.tile(kSbuf, kFp32, {3, 50}, "data", random_values(150));
   const View dst = bench.tile(kSbuf, kFp32, {3, 50}, "dst");
   Activate activate{.dst = dst, .data = data, .op = Activation::kGelu};
-  bench.run(kActivation, activate.draft());
+  bench.run(activate);
   activate.dst = data;
-  bench.run(kActivation, activate.draft());
+  bench.run(activate);
   expect_values(bench.get(data), bench.get(dst));
 }
 
@@ -126,21 +120,21 @@ TEST(Activate, KeepsARunningSumInTheRegisters) {
     once.push_back(sum);
     twice.push_back(sum + sum);
   }
-  bench.run(kActivation, activate.draft());
+  bench.run(activate);
   expect_values(bench.get(registers), once);
   activate.reduce_command = ReduceCommand::kReduce;
   activate.reduce_res = result;
-  bench.run(kActivation, activate.draft());
+  bench.run(activate);
   expect_values(bench.get(registers), twice);
   expect_values(bench.get(result), twice);
   activate.reduce_command = ReduceCommand::kIdle;
   activate.reduce_res = bench.tile(kPsum, kBf16, {4, 1}, "narrow");
-  bench.run(kActivation, activate.draft());
+  bench.run(activate);
   for (double& value : twice) value = round_to(kBf16, value);
   expect_values(bench.get(activate.reduce_res), twice);
   activate.reduce_command = ReduceCommand::kReset;
   activate.reduce_res = result;
-  bench.run(kActivation, activate.draft());
+  bench.run(activate);
   expect_values(bench.get(result), {0, 0, 0, 0});
 }
 
@@ -165,12 +159,8 @@ TEST(Activate, DemandsAnElementwiseStepOnTheScalarEngine) {
   const View data = bench.tile(kPsum, kFp32, {8, 100}, "data");
   const View dst = bench.tile(kSbuf, kFp32, {8, 100}, "dst");
   const View column = bench.tile(kSbuf, kFp32, {8, 1}, "column");
-  const Demand demand = bench.demand(kActivation, Activate{.dst = dst,
-                                                           .data = data,
-                                                           .op = Activation::kExp,
-                                                           .bias_tile = column,
-                                                           .reduce_res = column}
-                                                      .draft());
+  const Demand demand = bench.demand(Activate{
+      .dst = dst, .data = data, .op = Activation::kExp, .bias_tile = column, .reduce_res = column});
   ASSERT_EQ(demand.count, 1);
   EXPECT_EQ(demand.steps[0].unit, Unit::kElementwise);
   EXPECT_EQ(demand.steps[0].elements, 100);
@@ -178,7 +168,7 @@ TEST(Activate, DemandsAnElementwiseStepOnTheScalarEngine) {
   EXPECT_TRUE(demand.steps[0].pointer_operand);
   EXPECT_TRUE(demand.steps[0].reads_accumulator);
   EXPECT_EQ(demand.steps[0].table, table_of(Activation::kExp));
-  const Step plain = bench.demand(kActivation, Activate{.dst = dst, .data = dst}.draft()).steps[0];
+  const Step plain = bench.demand(Activate{.dst = dst, .data = dst}).steps[0];
   EXPECT_FALSE(plain.source_psum || plain.pointer_operand || plain.reads_accumulator);
 }
 

@@ -6,24 +6,20 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-constexpr Dtype kFp32 = Dtype::kFloat32;
-constexpr Dtype kBf16 = Dtype::kBfloat16;
-
 TEST(Activate, AcceptsAConstantBiasOnlyWhereTheArchitectureHasIt) {
   InstructionBench bench;
   bench.architecture().features.scalar_constant_bias = false;
   const View data = bench.tile(kSbuf, kFp32, {2, 2}, "data", {1, 2, -3, -0.0});
   const View dst = bench.tile(kSbuf, kFp32, {2, 2}, "dst");
   Activate activate{.dst = dst, .data = data, .bias = 1.5};
-  EXPECT_EQ(bench.error(kActivation, activate.draft()),
+  EXPECT_EQ(bench.error(activate),
             "bias 1.5 of 'activation' must be a vector of one element per partition; architecture "
             "trn2 has no constant bias other than 0.");
   bench.architecture().features.scalar_constant_bias = true;
-  bench.run(kActivation, activate.draft());
+  bench.run(activate);
   expect_values(bench.get(dst), {2.5, 3.5, -1.5, 1.5});
   activate.bias = 0;
-  bench.run(kActivation, activate.draft());
+  bench.run(activate);
   expect_values(bench.get(dst), {1, 2, -3, -0.0});
 }
 
@@ -33,9 +29,7 @@ TEST(Activate, ReportsWrongBiasScaleAndReduction) {
   const View dst = bench.tile(kSbuf, kFp32, {8, 4}, "dst");
   const View column = bench.tile(kSbuf, kFp32, {8, 1}, "column");
   const Activate good{.dst = dst, .data = data};
-  const auto error = [&](const Activate& activate) {
-    return bench.error(kActivation, activate.draft());
-  };
+  const auto error = [&](const Activate& activate) { return bench.error(activate); };
   EXPECT_EQ(error(good), "");
   Activate activate = good;
   activate.bias_tile = bench.tile(kSbuf, Dtype::kTfloat32, {8, 1}, "bias");
@@ -80,7 +74,7 @@ TEST(Activate, ReportsWrongBiasScaleAndReduction) {
   EXPECT_EQ(error(activate),
             "'activation' has no initial value for reduce_cmd 'load_reduce'; use "
             "'reset_reduce' or 'reduce'.");
-  EXPECT_EQ(bench.error_kind(kActivation, activate.draft()), ErrorKind::kNotImplemented);
+  EXPECT_EQ(bench.error_kind(activate), ErrorKind::kNotImplemented);
   activate = good;
   activate.reduce_res = data;
   EXPECT_EQ(error(activate),
@@ -97,9 +91,7 @@ TEST(Activate, ReportsFunctionsWithoutTheirParameters) {
   InstructionBench bench;
   const View data = bench.tile(kSbuf, kFp32, {8, 4}, "data");
   const View column = bench.tile(kSbuf, kFp32, {8, 1}, "column");
-  const auto error = [&](const Activate& activate) {
-    return bench.error(kActivation, activate.draft());
-  };
+  const auto error = [&](const Activate& activate) { return bench.error(activate); };
   EXPECT_EQ(error({.dst = data, .data = data, .op = Activation::kPrelu}),
             "op 'prelu' of 'activation' has no slope; 'activate2' has relu_param.");
   Activate activate{.dst = data, .data = data, .op = Activation::kReciprocal, .bias_tile = column};

@@ -10,14 +10,11 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-constexpr Dtype kFp32 = Dtype::kFloat32;
-
 TEST(ActivationReduce, gives_results_and_their_sums_over_access_patterns) {
   for (const Pattern source : source_patterns()) {
     for (const Pattern target : target_patterns()) {
       InstructionBench bench;
-      const View data = pattern_view(bench, source, Dtype::kBfloat16, "data", kPsum);
+      const View data = pattern_view(bench, source, kBf16, "data", kPsum);
       bench.set(data, fill_random(bench, data, 7));
       const ActivationReduce instruction{.dst = pattern_view(bench, target, kFp32, "dst"),
                                          .data = data,
@@ -26,7 +23,7 @@ TEST(ActivationReduce, gives_results_and_their_sums_over_access_patterns) {
                                          .scale = 0.5};
       const View registers = engine_state(EngineState::kScalarAccumulator, 3);
       bench.set(registers, {9, 9, 9});
-      bench.run(kActivationReduce, instruction.draft());
+      bench.run(instruction);
       const std::vector<double> x = bench.get(data), y = bench.get(instruction.dst);
       const std::vector<double> sums = bench.get(instruction.reduce_res);
       for (size_t p = 0; p < 3; ++p) {
@@ -49,7 +46,7 @@ TEST(ActivationReduce, sums_before_rounding_to_dst_and_rounds_sums_to_any_dtype)
     const View sums = bench.tile(kPsum, dtype, {1, 1}, "sums");
     const ActivationReduce instruction{
         .dst = bench.tile(kSbuf, Dtype::kInt8, {1, 4}, "dst"), .data = data, .reduce_res = sums};
-    bench.run(kActivationReduce, instruction.draft());
+    bench.run(instruction);
     expect_values(bench.get(instruction.dst), {0, 0, 2, 100});
     expect_values(bench.get(sums), {stored(dtype, 102.625)});
   }
@@ -60,17 +57,14 @@ TEST(ActivationReduce, sums_of_nan_and_infinities_follow_ieee) {
   const View data =
       bench.tile(kSbuf, kFp32, {3, 2}, "data", {NAN, 1, INFINITY, 1, INFINITY, -INFINITY});
   const View sums = bench.tile(kSbuf, kFp32, {3, 1}, "sums");
-  bench.run(kActivationReduce,
-            ActivationReduce{.dst = data, .data = data, .reduce_res = sums}.draft());
+  bench.run(ActivationReduce{.dst = data, .data = data, .reduce_res = sums});
   expect_values(bench.get(sums), {NAN, INFINITY, NAN});
 }
 
 TEST(ActivationReduce, needs_a_column_and_addition) {
   InstructionBench bench;
   const View data = bench.tile(kSbuf, kFp32, {8, 4}, "data");
-  const auto error = [&](const ActivationReduce& instruction) {
-    return bench.error(kActivationReduce, instruction.draft());
-  };
+  const auto error = [&](const ActivationReduce& instruction) { return bench.error(instruction); };
   ActivationReduce instruction{
       .dst = data, .data = data, .reduce_res = bench.tile(kSbuf, kFp32, {8, 1}, "sums")};
   EXPECT_EQ(error(instruction), "");
@@ -100,7 +94,7 @@ TEST(ActivationReduce, demands_a_read_of_the_registers) {
                                      .data = data,
                                      .op = Activation::kExp,
                                      .reduce_res = bench.tile(kSbuf, kFp32, {8, 1}, "sums")};
-  const Step step = bench.demand(kActivationReduce, instruction.draft()).steps[0];
+  const Step step = bench.demand(instruction).steps[0];
   EXPECT_TRUE(step.reads_accumulator);
   EXPECT_TRUE(step.source_psum);
   EXPECT_EQ(step.elements, 100);

@@ -5,9 +5,6 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-constexpr Dtype kFp32 = Dtype::kFloat32;
-
 Architecture trn3() { return load_architecture("trn3"); }
 
 /// exp of the rounded difference, in float64.
@@ -18,12 +15,11 @@ TEST(Exponential, subtracts_and_exponentiates_over_access_patterns) {
     for (const Pattern target : target_patterns()) {
       if (source == Pattern::kGaps || target == Pattern::kGaps) continue;  // four free dimensions
       InstructionBench bench(trn3());
-      const View src = pattern_view(bench, source, Dtype::kBfloat16, "src", kPsum);
+      const View src = pattern_view(bench, source, kBf16, "src", kPsum);
       const std::vector<double> x = fill_random(bench, src, 2);
       const View maxima = bench.tile(kSbuf, kFp32, {3, 1}, "maxima", {0.1, 4, -2.5});
       const View dst = pattern_view(bench, target, kFp32, "dst");
-      bench.run(kExponential,
-                Exponential{.dst = dst, .src = src, .max_value_tile = maxima}.draft());
+      bench.run(Exponential{.dst = dst, .src = src, .max_value_tile = maxima});
       const std::vector<double> y = bench.get(dst), m = bench.get(maxima);
       for (size_t i = 0; i < y.size(); ++i) {
         const double expected = exact(x[i], m[i / 24]);
@@ -39,7 +35,7 @@ TEST(Exponential, rounds_once_to_the_dtype_of_dst) {
     InstructionBench bench(trn3());
     const View src = bench.tile(kSbuf, kFp32, {1, 4}, "src", {1, 2, NAN, -INFINITY});
     const View dst = bench.tile(kSbuf, dtype, {1, 4}, "dst");
-    bench.run(kExponential, Exponential{.dst = dst, .src = src, .max_value = 1}.draft());
+    bench.run(Exponential{.dst = dst, .src = src, .max_value = 1});
     SCOPED_TRACE(std::string(name(dtype)));
     expect_values(bench.get(dst), {1, stored(dtype, std::exp(1.0)), is_float(dtype) ? NAN : 0, 0});
   }
@@ -50,7 +46,7 @@ TEST(Exponential, keeps_a_running_sum_in_the_accumulator_of_the_vector_engine) {
   const View src = bench.tile(kSbuf, kFp32, {2, 37}, "src", random_values(74));
   const View sums = bench.tile(kPsum, kFp32, {2, 1}, "sums");
   const View registers = engine_state(EngineState::kVectorAccumulator, 2);
-  Exponential instruction{.dst = bench.tile(kSbuf, Dtype::kBfloat16, {2, 37}, "dst"),
+  Exponential instruction{.dst = bench.tile(kSbuf, kBf16, {2, 37}, "dst"),
                           .src = src,
                           .reduce_res = sums,
                           .reduce_command = ReduceCommand::kResetReduce};
@@ -58,7 +54,7 @@ TEST(Exponential, keeps_a_running_sum_in_the_accumulator_of_the_vector_engine) {
   std::vector<double> row(2, 0);
   for (size_t i = 0; i < 74; ++i) row[i / 37] += std::exp(x[i]);
   const auto expect_sums = [&](double times, double plus) {
-    bench.run(kExponential, instruction.draft());
+    bench.run(instruction);
     const std::vector<double> actual = bench.get(sums);
     for (size_t p = 0; p < 2; ++p) {
       const double expected = times * row[p] + plus;
@@ -82,9 +78,7 @@ TEST(Exponential, keeps_a_running_sum_in_the_accumulator_of_the_vector_engine) {
 
 TEST(Exponential, checks_generation_rank_dtypes_and_reduction) {
   InstructionBench bench(trn3());
-  const auto error = [&](const Exponential& instruction) {
-    return bench.error(kExponential, instruction.draft());
-  };
+  const auto error = [&](const Exponential& instruction) { return bench.error(instruction); };
   const View src = bench.tile(kSbuf, kFp32, {2, 1, 1, 4}, "src");
   const View dst = bench.tile(kSbuf, kFp32, {2, 4}, "dst");
   const View column = bench.tile(kSbuf, kFp32, {2, 1}, "column");
@@ -120,9 +114,8 @@ TEST(Exponential, checks_generation_rank_dtypes_and_reduction) {
             "instruction 'exponential' cannot run on the Scalar engine; architecture trn3 has it "
             "on: Vector.");
   InstructionBench older;
-  EXPECT_EQ(older.error(kExponential, Exponential{.dst = older.tile(kSbuf, kFp32, {1, 1}, "dst"),
-                                                  .src = older.tile(kSbuf, kFp32, {1, 1}, "src")}
-                                          .draft()),
+  EXPECT_EQ(older.error(Exponential{.dst = older.tile(kSbuf, kFp32, {1, 1}, "dst"),
+                                    .src = older.tile(kSbuf, kFp32, {1, 1}, "src")}),
             "instruction 'exponential' needs NeuronCore-v4 or newer; architecture trn2 is a "
             "NeuronCore-v3.");
 }
@@ -132,14 +125,14 @@ TEST(Exponential, demands_a_quarter_of_a_cycle_per_element) {
   EXPECT_EQ(bench.architecture().rates.exponential, 0.25);
   const View src = bench.tile(kPsum, kFp32, {2, 40}, "src");
   Exponential instruction{.dst = bench.tile(kSbuf, kFp32, {2, 40}, "dst"), .src = src};
-  Step step = bench.demand(kExponential, instruction.draft()).steps[0];
+  Step step = bench.demand(instruction).steps[0];
   EXPECT_EQ(step.rate, RateClass::kExponential);
   EXPECT_EQ(step.elements, 40);
   EXPECT_EQ(step.table, -1) << "the Vector engine has no tables";
   EXPECT_TRUE(step.source_psum);
   EXPECT_FALSE(step.pointer_operand || step.reads_accumulator);
   instruction.reduce_res = instruction.max_value_tile = bench.tile(kSbuf, kFp32, {2, 1}, "column");
-  step = bench.demand(kExponential, instruction.draft()).steps[0];
+  step = bench.demand(instruction).steps[0];
   EXPECT_TRUE(step.pointer_operand && step.reads_accumulator);
 }
 

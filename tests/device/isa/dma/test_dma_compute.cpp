@@ -10,10 +10,6 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-constexpr Dtype kFp32 = Dtype::kFloat32;
-constexpr Dtype kBf16 = Dtype::kBfloat16;
-
 /// fp32 additions from the first source to the last, rounded once to `dtype`.
 std::vector<double> sum_of(InstructionBench& bench, const std::vector<View>& srcs, Dtype dtype) {
   std::vector<double> sum;
@@ -40,7 +36,7 @@ TEST(DmaCompute, AddsOneToSixteenSourcesInOrder) {
       compute.scales.assign(count, 1.0);
       for (const MemoryKind to : {kHbm, kSbuf}) {
         compute.dst = bench.tile(to, dtype, {7, 33}, "dst");
-        bench.run(kDmaCompute, compute.draft());
+        bench.run(compute);
         expect_values(bench.get(compute.dst), sum_of(bench, compute.srcs, dtype));
       }
     }
@@ -55,7 +51,7 @@ TEST(DmaCompute, MatchesShapesInRowMajorOrderAndSpreadsNan) {
   const View c = bench.tile(kHbm, kBf16, {1}, "c", {-INFINITY}).broadcast(0, 12);
   const View dst = bench.tile(kHbm, kFp32, {2, 6}, "dst");
   const DmaCompute compute{.dst = dst, .srcs = {a, b, c}};
-  bench.run(kDmaCompute, compute.draft());
+  bench.run(compute);
   expect_values(bench.get(dst), sum_of(bench, compute.srcs, kFp32));
 }
 
@@ -70,7 +66,7 @@ TEST(DmaCompute, ScattersIntoIndexedRowsOfHbm) {
     bench.set(table, before);
     DmaCompute compute{.dst = rows, .srcs = {rows, data}, .oob_skip = true, .index = index};
     if (data_first) std::swap(compute.srcs[0], compute.srcs[1]);
-    bench.run(kDmaCompute, compute.draft());
+    bench.run(compute);
     std::vector<double> expected = before;
     const std::vector<double> added = bench.get(data);
     for (size_t i = 0; i < 5; ++i) {
@@ -87,9 +83,8 @@ TEST(DmaCompute, GathersIndexedRowsOfHbm) {
   const View dst = bench.tile(kSbuf, kFp32, {3, 4}, "dst", random_values(12, -2, 2, 8));
   const std::vector<double> before = bench.get(dst), rows = bench.get(table);
   const View index = bench.tile(kSbuf, Dtype::kUint32, {3, 1}, "index", {5, 5, 0});  // twice: read
-  bench.run(kDmaCompute,
-            DmaCompute{.dst = dst, .srcs = {dst, table.slice(0, 0, 3).indirect(6)}, .index = index}
-                .draft());
+  bench.run(
+      DmaCompute{.dst = dst, .srcs = {dst, table.slice(0, 0, 3).indirect(6)}, .index = index});
   std::vector<double> expected;
   for (size_t i = 0; i < 12; ++i) {
     const size_t row = i / 4 == 2 ? 0 : 5;
@@ -150,7 +145,7 @@ TEST(DmaComputeChecks, ReportsSourcesScalesAndOperators) {
   const View src = bench.tile(kHbm, kFp32, {4, 8}, "src");
   const auto error = [&](const DmaCompute& compute) {
     try {
-      return bench.error(kDmaCompute, compute.draft());
+      return bench.error(compute);
     } catch (const KernelError& failure) {
       return std::string(failure.what());
     }
@@ -187,7 +182,7 @@ TEST(DmaComputeChecks, ReportsWrongReadModifyWrites) {
   const View rows = bench.tile(kHbm, kFp32, {4, 8}, "table").indirect(4);
   const View data = bench.tile(kSbuf, kFp32, {4, 8}, "data");
   const View index = bench.tile(kSbuf, Dtype::kInt32, {4, 1}, "index");
-  const auto error = [&](DmaCompute compute) { return bench.error(kDmaCompute, compute.draft()); };
+  const auto error = [&](DmaCompute compute) { return bench.error(compute); };
   EXPECT_EQ(error({.dst = rows, .srcs = {rows, data}, .index = index}), "");
   EXPECT_EQ(error({.dst = data, .srcs = {rows, data}, .index = index}), "");
   EXPECT_EQ(error({.dst = rows, .srcs = {rows, data}}),
@@ -222,8 +217,7 @@ TEST(DmaComputeDemand, ReadsTheBytesOfEverySource) {
   bench.architecture().dma.engines = 16;
   const View dst = bench.tile(kSbuf, kFp32, {128, 64}, "dst");
   const View src = bench.tile(kHbm, kFp32, {128, 64}, "src");
-  const Draft draft =
-      bench.prepare(kDmaCompute, DmaCompute{.dst = dst, .srcs = {src, src, dst}}.draft());
+  const Draft draft = bench.prepare(DmaCompute{.dst = dst, .srcs = {src, src, dst}});
   EXPECT_EQ(draft.engine, EngineKind::kSync);
   const Step step = kDmaCompute.demand(draft, bench.architecture()).steps[0];
   EXPECT_EQ(step.transfer, TransferClass::kCopy);
@@ -232,8 +226,7 @@ TEST(DmaComputeDemand, ReadsTheBytesOfEverySource) {
   EXPECT_EQ(step.bytes, 256);
   const View rows = src.indirect(128);
   const View index = bench.tile(kSbuf, Dtype::kInt32, {128, 1}, "index");
-  const Draft scatter = bench.prepare(
-      kDmaCompute, DmaCompute{.dst = rows, .srcs = {rows, dst}, .index = index}.draft());
+  const Draft scatter = bench.prepare(DmaCompute{.dst = rows, .srcs = {rows, dst}, .index = index});
   EXPECT_EQ(scatter.engine, EngineKind::kGpSimd);
   EXPECT_EQ(kDmaCompute.demand(scatter, bench.architecture()).steps[0].descriptors,
             DescriptorKind::kSoftware);

@@ -6,10 +6,6 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-constexpr Dtype kFp32 = Dtype::kFloat32;
-constexpr Dtype kBf16 = Dtype::kBfloat16;
-
 void fill_with_patterns(InstructionBench& bench, const View& view) {
   std::vector<uint32_t> values;
   for (int64_t i = 0; i < view.partitions() * view.free_elements(); ++i) {
@@ -21,7 +17,7 @@ void fill_with_patterns(InstructionBench& bench, const View& view) {
 /// Row-major bits of both sides are equal after the copy.
 void expect_copied(InstructionBench& bench, const View& dst, const View& src) {
   fill_with_patterns(bench, src);
-  bench.run(kDmaCopy, DmaCopy{.dst = dst, .src = src}.draft());
+  bench.run(DmaCopy{.dst = dst, .src = src});
   EXPECT_EQ(bench.bits(dst), bench.bits(src)) << dst.describe() << " from " << src.describe();
 }
 
@@ -94,14 +90,14 @@ TEST(DmaCopy, CastsThroughFp32) {
   const View src = bench.tile(kHbm, kFp32, {4, 2}, "src", values);
   for (const Dtype dtype : {kBf16, Dtype::kFloat16, Dtype::kFloat8E4m3, Dtype::kInt8}) {
     const View dst = bench.tile(kSbuf, dtype, {4, 3}, "dst").slice(1, 1, 2);
-    bench.run(kDmaCopy, DmaCopy{.dst = dst, .src = src}.draft());
+    bench.run(DmaCopy{.dst = dst, .src = src});
     std::vector<double> expected;
     for (const double value : bench.get(src)) expected.push_back(round_to(dtype, value));
     expect_values(bench.get(dst), expected);
   }
   const View integers = bench.tile(kHbm, Dtype::kInt32, {2, 1}, "integers", {16777217, -3});
   const View back = bench.tile(kHbm, Dtype::kUint32, {2, 1}, "back");
-  bench.run(kDmaCopy, DmaCopy{.dst = back, .src = integers}.draft());
+  bench.run(DmaCopy{.dst = back, .src = integers});
   expect_values(bench.get(back), {16777216, 0});
 }
 
@@ -110,13 +106,13 @@ TEST(DmaCopy, CastsLongStridedAndInterleavedRows) {
   const View src =
       bench.tile(kHbm, kFp32, {3, 5000}, "src", random_values(15000)).slice(1, 0, 2500, 2);
   const View dst = bench.tile(kSbuf, kBf16, {3, 2500}, "dst");
-  bench.run(kDmaCopy, DmaCopy{.dst = dst, .src = src}.draft());
+  bench.run(DmaCopy{.dst = dst, .src = src});
   std::vector<double> expected;
   for (const double value : bench.get(src)) expected.push_back(round_to(kBf16, value));
   expect_values(bench.get(dst), expected);
   const View rows_of_4 = bench.tile(kHbm, kFp32, {6, 5}, "four", random_values(30)).slice(1, 0, 4);
   const View rows_of_6 = bench.tile(kHbm, kBf16, {4, 7}, "six").slice(1, 1, 6);
-  bench.run(kDmaCopy, DmaCopy{.dst = rows_of_6, .src = rows_of_4}.draft());
+  bench.run(DmaCopy{.dst = rows_of_6, .src = rows_of_4});
   expected.clear();
   for (const double value : bench.get(rows_of_4)) expected.push_back(round_to(kBf16, value));
   expect_values(bench.get(rows_of_6), expected);
@@ -127,11 +123,8 @@ TEST(DmaCopy, GathersRows) {
   const View table = bench.tile(kHbm, kFp32, {10, 3}, "table", random_values(30));
   const View index = bench.tile(kSbuf, Dtype::kInt32, {4, 1}, "index", {7, 0, -1, 7});
   const View dst = bench.tile(kSbuf, kFp32, {4, 3}, "dst", std::vector<double>(12, 5));
-  bench.run(kDmaCopy, DmaCopy{.dst = dst,
-                              .src = table.slice(0, 0, 4).indirect(10),
-                              .index = index,
-                              .oob_skip = true}
-                          .draft());
+  bench.run(DmaCopy{
+      .dst = dst, .src = table.slice(0, 0, 4).indirect(10), .index = index, .oob_skip = true});
   const std::vector<double> all = bench.get(table);
   expect_values(bench.get(dst), {all[21], all[22], all[23], all[0], all[1], all[2], 5, 5, 5,
                                  all[21], all[22], all[23]});
@@ -142,8 +135,7 @@ TEST(DmaCopy, ScattersRowsWithACast) {
   const View table = bench.tile(kHbm, kBf16, {5, 2}, "table", std::vector<double>(10, 9));
   const View index = bench.tile(kSbuf, Dtype::kUint32, {3, 1}, "index", {4, 1, 4});
   const View src = bench.tile(kSbuf, kFp32, {3, 2}, "src", {1, 2, 3, 4, 5, 6});
-  bench.run(kDmaCopy,
-            DmaCopy{.dst = table.slice(0, 0, 3).indirect(5), .src = src, .index = index}.draft());
+  bench.run(DmaCopy{.dst = table.slice(0, 0, 3).indirect(5), .src = src, .index = index});
   expect_values(bench.get(table), {9, 9, 3, 4, 9, 9, 9, 9, 5, 6});
 }
 
@@ -155,13 +147,13 @@ TEST(DmaCopy, AddsToWhatIsThere) {
     const View src = bench.tile(kSbuf, kFp32, {6, 20}, "src", random_values(120, -9, 9, 4));
     const std::vector<double> before = bench.get(dst), added = bench.get(src);
     const DmaCopy copy{.dst = dst, .src = src, .dst_rmw_add = true};
-    bench.run(kDmaCopy, copy.draft());
+    bench.run(copy);
     std::vector<double> expected;
     for (size_t i = 0; i < before.size(); ++i) {
       expected.push_back(round_to(dtype, round_to(kFp32, before[i] + added[i])));
     }
     expect_values(bench.get(dst), expected);
-    const Step step = bench.demand(kDmaCopy, copy.draft()).steps[0];
+    const Step step = bench.demand(copy).steps[0];
     EXPECT_EQ(step.transfer, TransferClass::kCompute);
     EXPECT_EQ(step.descriptors, DescriptorKind::kStatic);
   }
@@ -175,7 +167,7 @@ TEST(DmaCopy, AddsToScatteredRowsOnceUnlessIndicesMayRepeat) {
   DmaCopy copy{
       .dst = table.slice(0, 0, 3).indirect(5), .src = src, .index = index, .dst_rmw_add = true};
   try {
-    bench.run(kDmaCopy, copy.draft());
+    bench.run(copy);
     FAIL() << "no error";
   } catch (const KernelError& error) {
     EXPECT_STREQ(error.what(),
@@ -184,7 +176,7 @@ TEST(DmaCopy, AddsToScatteredRowsOnceUnlessIndicesMayRepeat) {
   }
   expect_values(bench.get(table), std::vector<double>(10, 9));
   copy.unique_indices = false;
-  bench.run(kDmaCopy, copy.draft());
+  bench.run(copy);
   expect_values(bench.get(table), {9, 9, 12, 13, 9, 9, 9, 9, 15, 17});
 }
 
@@ -203,7 +195,7 @@ TEST(DmaCopy, ChoosesEngineAndDescriptors) {
   const View cast = bench.tile(kSbuf, kBf16, {8, 4}, "cast");
   const View index = bench.tile(kSbuf, Dtype::kInt32, {8, 1}, "index");
   const auto expect = [&](DmaCopy copy, EngineKind engine, DescriptorKind kind) {
-    const Draft draft = bench.prepare(kDmaCopy, copy.draft());
+    const Draft draft = bench.prepare(copy);
     EXPECT_EQ(draft.engine, engine);
     EXPECT_EQ(kDmaCopy.demand(draft, bench.architecture()).steps[0].descriptors, kind);
   };

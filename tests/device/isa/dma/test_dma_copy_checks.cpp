@@ -6,16 +6,12 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-constexpr Dtype kFp32 = Dtype::kFloat32;
-constexpr Dtype kBf16 = Dtype::kBfloat16;
-
 TEST(DmaCopyChecks, ReportsMemoriesAndShapes) {
   InstructionBench bench;
   const View hbm = bench.tile(kHbm, kFp32, {8, 4}, "hbm");
   const View sbuf = bench.tile(kSbuf, kFp32, {8, 4}, "sbuf");
   const View psum = bench.tile(kPsum, kFp32, {8, 4}, "psum");
-  const auto error = [&](const DmaCopy& copy) { return bench.error(kDmaCopy, copy.draft()); };
+  const auto error = [&](const DmaCopy& copy) { return bench.error(copy); };
   EXPECT_EQ(
       error({.dst = sbuf, .src = psum}),
       "Expected operand 'src' of 'dma_copy' to be in address space 'hbm|sbuf', but got a tile "
@@ -48,7 +44,7 @@ TEST(DmaCopyChecks, ReportsDescriptorsThatCannotBeMade) {
   const View sbuf = bench.tile(kSbuf, kFp32, {8, 4}, "sbuf");
   const View cast = bench.tile(kSbuf, kBf16, {8, 4}, "cast");
   const View index = bench.tile(kSbuf, Dtype::kInt32, {8, 1}, "index");
-  const auto error = [&](const DmaCopy& copy) { return bench.error(kDmaCopy, copy.draft()); };
+  const auto error = [&](const DmaCopy& copy) { return bench.error(copy); };
   const std::string same = "'dma_copy' from float32 hbm[8, 4] to float32 sbuf[8, 4] on engine ";
   const std::string narrow = "'dma_copy' from float32 hbm[8, 4] to bfloat16 cast[8, 4] on engine ";
   using enum DescriptorKind;
@@ -72,7 +68,7 @@ TEST(DmaCopyChecks, ReportsDescriptorsThatCannotBeMade) {
   bench.architecture().features.hardware_descriptors = false;
   const DmaCopy hardware{.dst = sbuf, .src = hbm, .descriptors = kHardware};
   EXPECT_EQ(error(hardware), same + "Sync of architecture trn2: it has no hardware descriptors.");
-  EXPECT_EQ(bench.error_kind(kDmaCopy, hardware.draft()), ErrorKind::kNotImplemented);
+  EXPECT_EQ(bench.error_kind(hardware), ErrorKind::kNotImplemented);
 }
 
 TEST(DmaCopyChecks, ReportsPackedCastsAdditionsAndPriorities) {
@@ -80,12 +76,11 @@ TEST(DmaCopyChecks, ReportsPackedCastsAdditionsAndPriorities) {
   const View hbm = bench.tile(kHbm, kFp32, {8, 4}, "hbm");
   const View sbuf = bench.tile(kSbuf, kFp32, {8, 4}, "sbuf");
   const View packed = bench.tile(kSbuf, Dtype::kFloat8E5m2X4, {8, 4}, "packed");
-  const auto error = [&](const DmaCopy& copy) { return bench.error(kDmaCopy, copy.draft()); };
+  const auto error = [&](const DmaCopy& copy) { return bench.error(copy); };
   EXPECT_EQ(error({.dst = packed, .src = hbm}),
             "'dma_copy' cannot cast float32 hbm[8, 4] to float8_e5m2_x4 packed[8, 4]; packed "
             "dtypes are only copied.");
-  EXPECT_EQ(bench.error_kind(kDmaCopy, DmaCopy{.dst = packed, .src = hbm}.draft()),
-            ErrorKind::kType);
+  EXPECT_EQ(bench.error_kind(DmaCopy{.dst = packed, .src = hbm}), ErrorKind::kType);
   EXPECT_EQ(error({.dst = packed, .src = packed}), "");
   EXPECT_EQ(error({.dst = packed, .src = packed, .dst_rmw_add = true}),
             "dtype float8_e5m2_x4 of operand 'dst' of 'dma_copy' is not supported; expected a "
@@ -110,7 +105,7 @@ TEST(DmaCopyChecks, ReportsWrongIndices) {
   const View rows = bench.tile(kHbm, kFp32, {8, 4}, "hbm").indirect(8);
   const View sbuf = bench.tile(kSbuf, kFp32, {8, 4}, "sbuf");
   const View index = bench.tile(kSbuf, Dtype::kInt32, {8, 1}, "index");
-  const auto error = [&](const DmaCopy& copy) { return bench.error(kDmaCopy, copy.draft()); };
+  const auto error = [&](const DmaCopy& copy) { return bench.error(copy); };
   EXPECT_EQ(error({.dst = sbuf, .src = rows, .index = index}), "");
   EXPECT_EQ(error({.dst = sbuf, .src = rows}),
             "'dma_copy' needs operand 'index' together with an indirect 'src' or 'dst'.");
@@ -138,7 +133,7 @@ TEST(DmaCopyDemand, CountsDescriptorsBytesAndFragments) {
   const View tile = bench.tile(kSbuf, kFp32, {128, 2048}, "tile");
   const auto expect = [&](const View& dst, const View& src, int64_t descriptors, int64_t bytes,
                           int64_t fragments) {
-    const Demand demand = bench.demand(kDmaCopy, DmaCopy{.dst = dst, .src = src}.draft());
+    const Demand demand = bench.demand(DmaCopy{.dst = dst, .src = src});
     ASSERT_EQ(demand.count, 1);
     const Step& step = demand.steps[0];
     EXPECT_EQ(step.unit, Unit::kDma);
@@ -168,7 +163,7 @@ TEST(DmaCopyDemand, CountsTheBytesThatAPartitionGetsOfHbmInARow) {
   InstructionBench bench;
   const View tile = bench.tile(kSbuf, kBf16, {128, 4, 32}, "tile");
   const auto run = [&](const View& dst, const View& src) {
-    return bench.demand(kDmaCopy, DmaCopy{.dst = dst, .src = src}.draft()).steps[0].loaded_run;
+    return bench.demand(DmaCopy{.dst = dst, .src = src}).steps[0].loaded_run;
   };
   // 32 neighbours for each partition and token, [token, partition, 32] in HBM.
   const View tokens = bench.tile(kHbm, kBf16, {4, 128, 32}, "tokens");
@@ -190,7 +185,7 @@ TEST(DmaCopyDemand, CountsWordsOfHbmThatItWritesInPart) {
   const View tile = bench.tile(kSbuf, kFp32, {128, 64}, "tile");
   const View narrow = bench.tile(kSbuf, kBf16, {128, 64}, "narrow");
   const auto words = [&](const View& dst, const View& src) {
-    return bench.demand(kDmaCopy, DmaCopy{.dst = dst, .src = src}.draft()).steps[0].partial_words;
+    return bench.demand(DmaCopy{.dst = dst, .src = src}).steps[0].partial_words;
   };
   const auto hbm = [&](Dtype dtype, int64_t columns) {
     return bench.tile(kHbm, dtype, {128, columns}, "tensor");

@@ -11,10 +11,6 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-constexpr Dtype kFp32 = Dtype::kFloat32;
-constexpr Dtype kBf16 = Dtype::kBfloat16;
-
 void fill_with_patterns(InstructionBench& bench, const View& view) {
   std::vector<uint32_t> values;
   for (int64_t i = 0; i < element_count(view); ++i) {
@@ -38,7 +34,7 @@ std::vector<uint32_t> transposed(const std::vector<uint32_t>& values,
 
 void expect_transposed(InstructionBench& bench, const View& dst, const View& src) {
   fill_with_patterns(bench, src);
-  bench.run(kDmaTranspose, DmaTranspose{.dst = dst, .src = src}.draft());
+  bench.run(DmaTranspose{.dst = dst, .src = src});
   EXPECT_EQ(bench.bits(dst), transposed(bench.bits(src), src.shape()))
       << dst.describe() << " from " << src.describe();
 }
@@ -84,9 +80,7 @@ TEST(DmaTranspose, GathersRowsDownThePartitionsOfEachIndexColumn) {
   for (uint32_t i = 0; i < 384; ++i) numbers.push_back(i * 37 % 300);
   bench.set_bits(index, numbers);
   const View dst = bench.tile(kSbuf, kBf16, {columns, rows}, "dst");
-  bench.run(kDmaTranspose,
-            DmaTranspose{.dst = dst, .src = table.slice(0, 0, rows).indirect(300), .index = index}
-                .draft());
+  bench.run(DmaTranspose{.dst = dst, .src = table.slice(0, 0, rows).indirect(300), .index = index});
   const std::vector<uint32_t> all = bench.bits(table), result = bench.bits(dst);
   for (int64_t p = 0; p < rows; ++p) {
     const uint32_t row = numbers[static_cast<size_t>(p % 128 * 3 + p / 128)];
@@ -112,8 +106,7 @@ TEST(DmaTranspose, GathersThreeAndFourDimensions) {
     for (uint32_t i = 0; i < 16; ++i) numbers.push_back(15 - i);
     bench.set_bits(index, numbers);
     const View dst = bench.tile(kSbuf, kBf16, exchanged(shape), "dst");
-    bench.run(kDmaTranspose,
-              DmaTranspose{.dst = dst, .src = table.indirect(16), .index = index}.draft());
+    bench.run(DmaTranspose{.dst = dst, .src = table.indirect(16), .index = index});
     std::vector<uint32_t> gathered;
     const std::vector<uint32_t> all = bench.bits(table);
     const size_t row = all.size() / 16;

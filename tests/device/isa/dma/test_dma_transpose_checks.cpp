@@ -6,10 +6,7 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
 using enum DescriptorKind;
-constexpr Dtype kFp32 = Dtype::kFloat32;
-constexpr Dtype kBf16 = Dtype::kBfloat16;
 
 class DmaTransposeChecks : public ::testing::Test {
  protected:
@@ -26,9 +23,7 @@ class DmaTransposeChecks : public ::testing::Test {
     transpose.index = bench.tile(kSbuf, Dtype::kUint32, std::move(index), "index");
     return transpose;
   }
-  std::string error(const DmaTranspose& transpose) {
-    return bench.error(kDmaTranspose, transpose.draft());
-  }
+  std::string error(const DmaTranspose& transpose) { return bench.error(transpose); }
   InstructionBench bench;
 };
 
@@ -54,7 +49,7 @@ TEST_F(DmaTransposeChecks, ReportsMemoriesShapesAxesAndDtypes) {
   EXPECT_EQ(error(transpose),
             "dtype float16 of operand 'dst' of 'dma_transpose' is not supported; expected "
             "bfloat16, the dtype of 'src'.");
-  EXPECT_EQ(bench.error_kind(kDmaTranspose, transpose.draft()), ErrorKind::kType);
+  EXPECT_EQ(bench.error_kind(transpose), ErrorKind::kType);
   EXPECT_EQ(error(make({2, 2, 2, 2, 2})),
             "operand 'src' of 'dma_transpose' is src[2, 2, 2, 2, 2], but must have 2, 3 or 4 "
             "dimensions.");
@@ -90,7 +85,7 @@ TEST_F(DmaTransposeChecks, AcceptsOnePermutationPerRank) {
 TEST_F(DmaTransposeChecks, ChoosesHardwareDescriptorsWhereTheyWork) {
   const auto expect = [&](const DmaTranspose& transpose, DescriptorKind kind,
                           const std::string& reason) {
-    const Draft draft = bench.prepare(kDmaTranspose, transpose.draft());
+    const Draft draft = bench.prepare(transpose);
     EXPECT_EQ(kDmaTranspose.demand(draft, bench.architecture()).steps[0].descriptors, kind)
         << transpose.src.describe();
     DmaTranspose forced = transpose;
@@ -169,7 +164,7 @@ TEST_F(DmaTransposeChecks, ReportsDescriptorsAndPrioritiesThatDoNotExist) {
   EXPECT_EQ(error(transpose),
             "'dma_transpose' of bfloat16 src[16, 128] on engine Sync of architecture trn2: it has "
             "no hardware descriptors.");
-  EXPECT_EQ(bench.error_kind(kDmaTranspose, transpose.draft()), ErrorKind::kNotImplemented);
+  EXPECT_EQ(bench.error_kind(transpose), ErrorKind::kNotImplemented);
 }
 
 TEST_F(DmaTransposeChecks, ReportsWrongIndices) {
@@ -227,7 +222,7 @@ TEST_F(DmaTransposeChecks, ReportsWrongIndices) {
 
 TEST_F(DmaTransposeChecks, DemandsTheDescriptorsOfTheCopyThatWritesTheSame) {
   const auto step = [&](const DmaTranspose& transpose) {
-    const Demand demand = bench.demand(kDmaTranspose, transpose.draft());
+    const Demand demand = bench.demand(transpose);
     EXPECT_EQ(demand.count, 1);
     EXPECT_EQ(demand.steps[0].unit, Unit::kDma);
     return demand.steps[0];

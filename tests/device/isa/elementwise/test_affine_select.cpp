@@ -5,9 +5,6 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-constexpr Dtype kFp32 = Dtype::kFloat32;
-
 bool holds(AluOp op, int64_t value) {
   switch (op) {
     case AluOp::kEqual: return value == 0;
@@ -31,7 +28,7 @@ TEST(AffineSelect, follows_every_comparison_of_its_pattern) {
                               .on_false_value = -7.25,
                               .cmp_op = op,
                               .offset = 3};
-    bench.run(kAffineSelect, select.draft());
+    bench.run(select);
     const std::vector<double> x = bench.get(data);
     std::vector<double> expected;
     for (int p = 0; p < 5; ++p)
@@ -51,7 +48,7 @@ TEST(AffineSelect, makes_a_causal_mask_over_access_patterns) {
   for (const Pattern source : source_patterns()) {
     for (const Pattern target : target_patterns()) {
       InstructionBench bench;
-      const View data = pattern_view(bench, source, Dtype::kBfloat16, "data");
+      const View data = pattern_view(bench, source, kBf16, "data");
       const std::vector<double> x = fill_random(bench, data, 3);
       const AffineSelect select{.dst = pattern_view(bench, target, kFp32, "dst"),
                                 .pattern = {{-1, 24}},
@@ -59,7 +56,7 @@ TEST(AffineSelect, makes_a_causal_mask_over_access_patterns) {
                                 .on_true_tile = data,
                                 .on_false_value = -INFINITY,
                                 .cmp_op = AluOp::kGreaterEqual};
-      bench.run(kAffineSelect, select.draft());
+      bench.run(select);
       std::vector<double> expected;
       for (size_t p = 0; p < 3; ++p) {
         for (size_t i = 0; i < 24; ++i) {
@@ -82,7 +79,7 @@ TEST(AffineSelect, converts_between_all_dtypes_through_fp32) {
                                 .on_false_value = 300.3,
                                 .cmp_op = AluOp::kLess,
                                 .offset = -3};
-      bench.run(kAffineSelect, select.draft());
+      bench.run(select);
       SCOPED_TRACE(text(name(from), " to ", name(to)));
       expect_values(bench.get(select.dst), {0, 1, 1, stored(to, 300.3)});
     }
@@ -93,11 +90,11 @@ TEST(AffineSelect, keeps_large_integers_of_one_dtype_and_nan) {
   InstructionBench bench;
   const View data = bench.tile(kSbuf, Dtype::kInt32, {1, 2}, "data", {2147483647, 16777217});
   AffineSelect select{.dst = data, .pattern = {{0, 2}}, .on_true_tile = data, .on_false_value = 1};
-  bench.run(kAffineSelect, select.draft());
+  bench.run(select);
   expect_values(bench.get(data), {2147483647, 16777217});
   const View floats = bench.tile(kSbuf, kFp32, {1, 2}, "floats", {NAN, -0.0});
   select.dst = select.on_true_tile = floats;
-  bench.run(kAffineSelect, select.draft());
+  bench.run(select);
   expect_values(bench.get(floats), {NAN, -0.0});
 }
 
@@ -110,16 +107,14 @@ TEST(AffineSelect, indices_wrap_at_32_bits) {
                       .on_false_value = 1,
                       .cmp_op = AluOp::kGreater,
                       .offset = 2147483647};
-  bench.run(kAffineSelect, select.draft());
+  bench.run(select);
   expect_values(bench.get(data), {5, 1});
 }
 
 TEST(AffineSelect, checks_operator_pattern_engine_and_memory) {
   InstructionBench bench;
   const View data = bench.tile(kSbuf, kFp32, {2, 6}, "data");
-  const auto error = [&](const AffineSelect& select) {
-    return bench.error(kAffineSelect, select.draft());
-  };
+  const auto error = [&](const AffineSelect& select) { return bench.error(select); };
   AffineSelect select{.dst = data, .pattern = {{1, 6}}, .on_true_tile = data};
   EXPECT_EQ(error(select), "");
   for (const AluOp op : {AluOp::kAdd, AluOp::kMinimum, AluOp::kLogicalAnd}) {
@@ -154,7 +149,7 @@ TEST(AffineSelect, demands_gpsimd_work) {
   InstructionBench bench;
   const View data = bench.tile(kSbuf, kFp32, {2, 6}, "data");
   const AffineSelect select{.dst = data, .pattern = {{1, 6}}, .on_true_tile = data};
-  const Step step = bench.demand(kAffineSelect, select.draft()).steps[0];
+  const Step step = bench.demand(select).steps[0];
   EXPECT_EQ(step.rate, RateClass::kGpSimdOneInput);
   EXPECT_EQ(step.elements, 6);
 }

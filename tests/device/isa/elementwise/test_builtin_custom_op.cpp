@@ -14,9 +14,6 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-constexpr Dtype kFp32 = Dtype::kFloat32;
-
 /// dst0 = src0 + src1, dst1 = src0 - src1, of any floating dtypes.
 void sum_and_difference(std::span<const Access> sources, std::span<const Access> destinations) {
   std::vector<float> first, second, result(static_cast<size_t>(sources[0].elements()));
@@ -70,10 +67,10 @@ TEST(BuiltinCustomOp, CallsTheRegisteredFunction) {
   register_functions();
   InstructionBench bench;
   const View a = bench.tile(kSbuf, kFp32, {3, 7}, "a", random_values(21, -4, 4, 1));
-  const View b = bench.tile(kSbuf, Dtype::kBfloat16, {3, 7}, "b", random_values(21, -4, 4, 2));
+  const View b = bench.tile(kSbuf, kBf16, {3, 7}, "b", random_values(21, -4, 4, 2));
   const View sum = bench.tile(kSbuf, Dtype::kFloat16, {3, 14}, "sum").slice(1, 1, 7, 2);
   const View difference = bench.tile(kSbuf, kFp32, {3, 7}, "difference");
-  bench.run(kBuiltinCustomOp, call("sum_and_difference", {a, b}, {sum, difference}).draft());
+  bench.run(call("sum_and_difference", {a, b}, {sum, difference}));
   const std::vector<double> left = bench.get(a), right = bench.get(b);
   std::vector<double> expected_sum, expected_difference;
   for (size_t i = 0; i < left.size(); ++i) {
@@ -92,7 +89,7 @@ TEST(BuiltinCustomOp, PassesEightOperandsEachWay) {
     srcs.push_back(bench.tile(kSbuf, kFp32, {1, 1}, text("s", i), {static_cast<double>(i)}));
     dsts.push_back(bench.tile(kSbuf, kFp32, {1, 1}, text("d", i)));
   }
-  bench.run(kBuiltinCustomOp, call("eights", srcs, dsts).draft());
+  bench.run(call("eights", srcs, dsts));
   for (int i = 0; i < 8; ++i) {
     EXPECT_EQ(bench.get(dsts[static_cast<size_t>(i)])[0], 7 - i);
   }
@@ -105,7 +102,7 @@ TEST(BuiltinCustomOp, ReportsUnknownFunctionsAndWrongOperands) {
   const View psum = bench.tile(kPsum, kFp32, {1, 4}, "psum");
   const View integers = bench.tile(kSbuf, Dtype::kInt32, {1, 4}, "integers");
   const auto error = [&](const std::string& function, std::vector<View> in, std::vector<View> out) {
-    return bench.error(kBuiltinCustomOp, call(function, std::move(in), std::move(out)).draft());
+    return bench.error(call(function, std::move(in), std::move(out)));
   };
   EXPECT_EQ(error("sum_and_difference", {a, a}, {a, a}), "");
   EXPECT_EQ(error("unheard_of", {a}, {a}),

@@ -7,11 +7,8 @@
 namespace neuron_sim {
 namespace {
 
-constexpr auto kSbuf = MemoryKind::kSbuf;
-constexpr auto kF32 = Dtype::kFloat32;
-
 TEST(Reciprocal, is_correctly_rounded_over_dtypes_and_patterns) {
-  for (Dtype dtype : {kF32, Dtype::kBfloat16, Dtype::kFloat16}) {
+  for (Dtype dtype : {kFp32, kBf16, Dtype::kFloat16}) {
     for (Pattern source : source_patterns()) {
       for (Pattern target : target_patterns()) {
         InstructionBench bench;
@@ -22,7 +19,7 @@ TEST(Reciprocal, is_correctly_rounded_over_dtypes_and_patterns) {
         for (double value : bench.get(instruction.data)) {
           expected.push_back(stored(dtype, 1.0 / value));
         }
-        bench.run(kReciprocal, instruction.draft());
+        bench.run(instruction);
         expect_values(bench.get(instruction.dst), expected);
       }
     }
@@ -31,9 +28,9 @@ TEST(Reciprocal, is_correctly_rounded_over_dtypes_and_patterns) {
 
 TEST(Reciprocal, zero_infinity_denormals_and_nan_follow_ieee_in_place) {
   InstructionBench bench;
-  View x = bench.tile(kSbuf, kF32, {1, 7}, "x",
+  View x = bench.tile(kSbuf, kFp32, {1, 7}, "x",
                       {0.0, -0.0, INFINITY, -INFINITY, std::nan(""), 0x1p-149, 0x1p127});
-  bench.run(kReciprocal, Reciprocal{.dst = x, .data = x}.draft());
+  bench.run(Reciprocal{.dst = x, .data = x});
   expect_values(bench.get(x), {INFINITY, -INFINITY, 0.0, -0.0, std::nan(""), INFINITY, 0x1p-127});
 }
 
@@ -41,35 +38,35 @@ TEST(Reciprocal, integers_round_to_nearest_even) {
   InstructionBench bench;
   Reciprocal instruction{.dst = bench.tile(kSbuf, Dtype::kInt32, {1, 4}, "dst"),
                          .data = bench.tile(kSbuf, Dtype::kInt32, {1, 4}, "x", {1, 2, -1, 0})};
-  bench.run(kReciprocal, instruction.draft());
+  bench.run(instruction);
   expect_values(bench.get(instruction.dst), {1, 0, -1, 2147483647});
 }
 
 TEST(Reciprocal, checks_engine_shapes_and_limits) {
   InstructionBench bench;
-  Reciprocal instruction{.dst = bench.tile(kSbuf, kF32, {128, 3}, "dst"),
-                         .data = bench.tile(MemoryKind::kPsum, kF32, {128, 3}, "data")};
-  EXPECT_EQ(bench.error(kReciprocal, instruction.draft()), "");
+  Reciprocal instruction{.dst = bench.tile(kSbuf, kFp32, {128, 3}, "dst"),
+                         .data = bench.tile(kPsum, kFp32, {128, 3}, "data")};
+  EXPECT_EQ(bench.error(instruction), "");
   instruction.engine = EngineKind::kGpSimd;
-  EXPECT_EQ(bench.error(kReciprocal, instruction.draft()),
+  EXPECT_EQ(bench.error(instruction),
             "instruction 'reciprocal' cannot run on the GpSimd engine; architecture trn2 has it "
             "on: Vector.");
   instruction.engine = EngineKind::kAuto;
-  instruction.data = bench.tile(kSbuf, kF32, {64, 3}, "data");
-  EXPECT_EQ(bench.error(kReciprocal, instruction.draft()),
+  instruction.data = bench.tile(kSbuf, kFp32, {64, 3}, "data");
+  EXPECT_EQ(bench.error(instruction),
             "number of partitions (dimension 0 size of a tile) mismatch in parameters (dst[128, "
             "3], data[64, 3]) of 'reciprocal'");
-  instruction.data = bench.tile(kSbuf, kF32, {129, 3}, "data");
-  EXPECT_EQ(bench.error(kReciprocal, instruction.draft()),
+  instruction.data = bench.tile(kSbuf, kFp32, {129, 3}, "data");
+  EXPECT_EQ(bench.error(instruction),
             "number of partitions 129 exceed architecture limitation of 128. (instruction "
             "'reciprocal', operand 'data', architecture trn2)");
 }
 
 TEST(Reciprocal, demands_the_iterative_rate) {
   InstructionBench bench;
-  Reciprocal instruction{.dst = bench.tile(kSbuf, kF32, {2, 3}, "dst"),
-                         .data = bench.tile(MemoryKind::kPsum, kF32, {2, 3}, "data")};
-  Step step = bench.demand(kReciprocal, instruction.draft()).steps[0];
+  Reciprocal instruction{.dst = bench.tile(kSbuf, kFp32, {2, 3}, "dst"),
+                         .data = bench.tile(kPsum, kFp32, {2, 3}, "data")};
+  Step step = bench.demand(instruction).steps[0];
   EXPECT_EQ(step.rate, RateClass::kIterative);
   EXPECT_EQ(step.elements, 3);
   EXPECT_TRUE(step.source_psum);

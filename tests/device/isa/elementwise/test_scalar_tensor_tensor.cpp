@@ -6,25 +6,20 @@
 namespace neuron_sim {
 namespace {
 
-constexpr auto kSbuf = MemoryKind::kSbuf;
-constexpr auto kPsum = MemoryKind::kPsum;
-constexpr auto kF32 = Dtype::kFloat32;
-constexpr auto kBf16 = Dtype::kBfloat16;
-
 /// Dense tiles of one dtype.
 struct Fused {
-  explicit Fused(std::vector<int64_t> shape, Dtype dtype = kF32, MemoryKind data = kSbuf,
+  explicit Fused(std::vector<int64_t> shape, Dtype dtype = kFp32, MemoryKind data = kSbuf,
                  MemoryKind operand1 = kSbuf) {
     instruction.dst = bench.tile(kSbuf, dtype, shape, "dst");
     instruction.data = bench.tile(data, dtype, shape, "data");
     instruction.operand1 = bench.tile(operand1, dtype, shape, "other");
   }
   std::vector<double> run() {
-    bench.run(kScalarTensorTensor, instruction.draft());
+    bench.run(instruction);
     return bench.get(instruction.dst);
   }
-  std::string error() { return bench.error(kScalarTensorTensor, instruction.draft()); }
-  Step step() { return bench.demand(kScalarTensorTensor, instruction.draft()).steps[0]; }
+  std::string error() { return bench.error(instruction); }
+  Step step() { return bench.demand(instruction).steps[0]; }
 
   InstructionBench bench;
   ScalarTensorTensor instruction;
@@ -65,22 +60,22 @@ TEST(ScalarTensorTensor, goes_over_all_dtypes_and_patterns_and_rounds_after_each
       for (const Pattern target : target_patterns()) {
         SCOPED_TRACE(std::string(name(dtype)));
         InstructionBench bench;
-        ScalarTensorTensor instruction{.dst = pattern_view(bench, target, dtype, "dst"),
-                                       .data = pattern_view(bench, source, dtype, "data"),
-                                       .operand0 =
-                                           bench.tile(kSbuf, kF32, {3, 1}, "scale", {2, 1.3, 0.25}),
-                                       .operand1 = pattern_view(bench, source, kBf16, "other"),
-                                       .op0 = AluOp::kMultiply,
-                                       .op1 = AluOp::kAdd};
+        ScalarTensorTensor instruction{
+            .dst = pattern_view(bench, target, dtype, "dst"),
+            .data = pattern_view(bench, source, dtype, "data"),
+            .operand0 = bench.tile(kSbuf, kFp32, {3, 1}, "scale", {2, 1.3, 0.25}),
+            .operand1 = pattern_view(bench, source, kBf16, "other"),
+            .op0 = AluOp::kMultiply,
+            .op1 = AluOp::kAdd};
         const std::vector<double> data = fill_random(bench, instruction.data, 3, 0, 30);
         const std::vector<double> other = fill_random(bench, instruction.operand1, 4, 0, 9);
-        const double scale[] = {2, round_to(kF32, 1.3), 0.25};
+        const double scale[] = {2, round_to(kFp32, 1.3), 0.25};
         std::vector<double> expected;
         for (size_t i = 0; i < data.size(); ++i) {
-          const double product = round_to(kF32, data[i] * scale[i / kPatternElements]);
+          const double product = round_to(kFp32, data[i] * scale[i / kPatternElements]);
           expected.push_back(stored(dtype, product + other[i]));
         }
-        bench.run(kScalarTensorTensor, instruction.draft());
+        bench.run(instruction);
         expect_values(bench.get(instruction.dst), expected);
       }
     }
@@ -105,7 +100,7 @@ TEST(ScalarTensorTensor, the_destination_may_be_either_input_and_hold_the_operan
 }
 
 TEST(ScalarTensorTensor, widens_a_scalar_operand_of_any_floating_dtype) {
-  for (const Dtype dtype : {kF32, kBf16, Dtype::kFloat16}) {
+  for (const Dtype dtype : {kFp32, kBf16, Dtype::kFloat16}) {
     SCOPED_TRACE(std::string(name(dtype)));
     Fused fused({2, 2});
     fused.bench.set(fused.instruction.data, {1, 2, 3, 4});
@@ -152,19 +147,19 @@ TEST(ScalarTensorTensor, refuses_operators_the_vector_engine_does_not_have) {
 }
 
 TEST(ScalarTensorTensor, checks_its_operands) {
-  EXPECT_EQ(Fused({128, 4096}, kF32, kPsum).error(), "");
-  EXPECT_EQ(Fused({2, 2}, kF32, kPsum, kPsum).error(),
+  EXPECT_EQ(Fused({128, 4096}, kFp32, kPsum).error(), "");
+  EXPECT_EQ(Fused({2, 2}, kFp32, kPsum, kPsum).error(),
             "operands 'data' and 'operand1' of 'scalar_tensor_tensor' are both in PSUM; at most "
             "one input may be (architecture trn2).");
   EXPECT_EQ(Fused({129, 1}).error(),
             "number of partitions 129 exceed architecture limitation of 128. (instruction "
             "'scalar_tensor_tensor', operand 'data', architecture trn2)");
-  EXPECT_EQ(Fused({1, 4097}, kF32, kPsum).error(),
+  EXPECT_EQ(Fused({1, 4097}, kFp32, kPsum).error(),
             "number of elements per partition 4097 in 'data[1, 4097]' of 'scalar_tensor_tensor' "
             "exceed architecture limitation of 4096 in psum. (instruction 'scalar_tensor_tensor', "
             "operand 'data', architecture trn2)");
   Fused fused({2, 4});
-  fused.instruction.operand1 = fused.bench.tile(kSbuf, kF32, {2, 5}, "o");
+  fused.instruction.operand1 = fused.bench.tile(kSbuf, kFp32, {2, 5}, "o");
   EXPECT_EQ(fused.error(),
             "number of elements per partition mismatch in parameters (dst[2, 4], operand1[2, 5]) "
             "of 'scalar_tensor_tensor'");
@@ -196,15 +191,15 @@ TEST(ScalarTensorTensor, demands_the_fast_rate_for_the_documented_form_only) {
   };
   EXPECT_EQ(rate(kBf16, 8, AluOp::kSubtract, AluOp::kMultiply), RateClass::kTwoInputsBf16);
   EXPECT_EQ(rate(kBf16, 9, AluOp::kSubtract, AluOp::kMultiply), RateClass::kTwoInputs);
-  EXPECT_EQ(rate(kF32, 8, AluOp::kSubtract, AluOp::kMultiply), RateClass::kTwoInputs);
+  EXPECT_EQ(rate(kFp32, 8, AluOp::kSubtract, AluOp::kMultiply), RateClass::kTwoInputs);
   EXPECT_EQ(rate(kBf16, 8, AluOp::kMultiply, AluOp::kMultiply), RateClass::kTwoInputs);
   EXPECT_EQ(rate(kBf16, 8, AluOp::kSubtract, AluOp::kAdd), RateClass::kTwoInputs);
-  Fused psum({2, 7}, kF32, kSbuf, kPsum);
+  Fused psum({2, 7}, kFp32, kSbuf, kPsum);
   EXPECT_EQ(psum.step().rate, RateClass::kTwoInputs);
   EXPECT_EQ(psum.step().elements, 7);
   EXPECT_TRUE(psum.step().source_psum);
   EXPECT_FALSE(psum.step().pointer_operand);
-  psum.instruction.operand0 = psum.bench.tile(kSbuf, kF32, {2, 1}, "w");
+  psum.instruction.operand0 = psum.bench.tile(kSbuf, kFp32, {2, 1}, "w");
   EXPECT_TRUE(psum.step().pointer_operand);
 }
 

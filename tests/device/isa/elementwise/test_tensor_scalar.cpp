@@ -7,18 +7,14 @@
 namespace neuron_sim {
 namespace {
 
-constexpr auto kSbuf = MemoryKind::kSbuf;
-constexpr auto kPsum = MemoryKind::kPsum;
-constexpr auto kF32 = Dtype::kFloat32;
-
 struct Tiles {
   InstructionBench bench;
   TensorScalar instruction;
   std::vector<double> run() {
-    bench.run(kTensorScalar, instruction.draft());
+    bench.run(instruction);
     return bench.get(instruction.dst);
   }
-  std::string error() { return bench.error(kTensorScalar, instruction.draft()); }
+  std::string error() { return bench.error(instruction); }
 };
 
 Tiles tiles_of(Dtype dtype, std::vector<int64_t> shape, const std::vector<double>& values = {},
@@ -31,7 +27,7 @@ Tiles tiles_of(Dtype dtype, std::vector<int64_t> shape, const std::vector<double
 }
 
 TEST(TensorScalar, one_operator_with_a_constant) {
-  Tiles tiles = tiles_of(kF32, {2, 3}, {1, 2, 3, -4, 0, 10});
+  Tiles tiles = tiles_of(kFp32, {2, 3}, {1, 2, 3, -4, 0, 10});
   tiles.instruction.constant0 = 2.5;
   expect_values(tiles.run(), {3.5, 4.5, 5.5, -1.5, 2.5, 12.5});
   tiles.instruction.op0 = AluOp::kGreaterEqual;
@@ -41,7 +37,7 @@ TEST(TensorScalar, one_operator_with_a_constant) {
 TEST(TensorScalar, reverse_swaps_each_operator_on_its_own) {
   for (bool reverse0 : {false, true}) {
     for (bool reverse1 : {false, true}) {
-      Tiles tiles = tiles_of(kF32, {1, 3}, {1, 2, 4});
+      Tiles tiles = tiles_of(kFp32, {1, 3}, {1, 2, 4});
       TensorScalar& instruction = tiles.instruction;
       instruction.op0 = AluOp::kSubtract;
       instruction.constant0 = 10;
@@ -52,7 +48,7 @@ TEST(TensorScalar, reverse_swaps_each_operator_on_its_own) {
       std::vector<double> expected;
       for (double x : {1, 2, 4}) {
         double t = reverse0 ? 10 - x : x - 10;
-        expected.push_back(stored(kF32, reverse1 ? 3 / t : t / 3));
+        expected.push_back(stored(kFp32, reverse1 ? 3 / t : t / 3));
       }
       expect_values(tiles.run(), expected);
     }
@@ -61,7 +57,7 @@ TEST(TensorScalar, reverse_swaps_each_operator_on_its_own) {
 
 TEST(TensorScalar, two_operators_round_to_fp32_in_between) {
   const double x = 1 + 0x1p-23, y = 1 - 0x1p-23;  // x * y = 1 - 2^-46 rounds to 1
-  Tiles tiles = tiles_of(kF32, {1, 33}, std::vector<double>(33, x));
+  Tiles tiles = tiles_of(kFp32, {1, 33}, std::vector<double>(33, x));
   tiles.instruction.op0 = AluOp::kMultiply;
   tiles.instruction.constant0 = y;
   tiles.instruction.op1 = AluOp::kSubtract;
@@ -77,8 +73,8 @@ TEST(TensorScalar, operand_tiles_hold_one_value_per_partition) {
         TensorScalar& instruction = tiles.instruction;
         instruction.dst = pattern_view(tiles.bench, target, dtype, "dst");
         instruction.data = pattern_view(tiles.bench, source, dtype, "data");
-        instruction.operand0 = tiles.bench.tile(kSbuf, kF32, {3, 1}, "scale", {2, -1.5, 0.25});
-        instruction.operand1 = tiles.bench.tile(kSbuf, kF32, {3, 1}, "bias", {1, 2, -3});
+        instruction.operand0 = tiles.bench.tile(kSbuf, kFp32, {3, 1}, "scale", {2, -1.5, 0.25});
+        instruction.operand1 = tiles.bench.tile(kSbuf, kFp32, {3, 1}, "bias", {1, 2, -3});
         instruction.op0 = AluOp::kMultiply;
         instruction.op1 = AluOp::kAdd;
         instruction.engine = EngineKind::kVector;
@@ -87,7 +83,7 @@ TEST(TensorScalar, operand_tiles_hold_one_value_per_partition) {
         std::vector<double> scale = {2, -1.5, 0.25}, bias = {1, 2, -3}, expected;
         for (size_t i = 0; i < data.size(); ++i) {
           size_t p = i / kPatternElements;
-          double product = round_to(kF32, data[i] * scale[p]);
+          double product = round_to(kFp32, data[i] * scale[p]);
           expected.push_back(stored(dtype, product + bias[p]));
         }
         SCOPED_TRACE(std::string(name(dtype)));
@@ -99,19 +95,19 @@ TEST(TensorScalar, operand_tiles_hold_one_value_per_partition) {
 
 TEST(TensorScalar, the_destination_may_be_the_data_and_hold_the_operand) {
   InstructionBench bench;
-  View x = bench.tile(kSbuf, kF32, {2, 3}, "x", {1, 2, 3, 4, 5, 6});
+  View x = bench.tile(kSbuf, kFp32, {2, 3}, "x", {1, 2, 3, 4, 5, 6});
   TensorScalar instruction{.dst = x,
                            .data = x,
                            .operand0 = x.slice(1, 1, 1),
                            .operand1 = x.slice(1, 0, 1),
                            .op0 = AluOp::kMultiply,
                            .op1 = AluOp::kAdd};
-  bench.run(kTensorScalar, instruction.draft());
+  bench.run(instruction);
   expect_values(bench.get(x), {3, 5, 7, 24, 29, 34});
 }
 
 TEST(TensorScalar, nan_and_infinity_pass_through) {
-  Tiles tiles = tiles_of(kF32, {1, 3}, {std::nan(""), INFINITY, -INFINITY});
+  Tiles tiles = tiles_of(kFp32, {1, 3}, {std::nan(""), INFINITY, -INFINITY});
   tiles.instruction.op0 = AluOp::kMaximum;
   tiles.instruction.constant0 = 0;
   tiles.instruction.op1 = AluOp::kMultiply;
@@ -161,7 +157,7 @@ TEST(TensorScalar, engines_follow_operators_and_features) {
   auto error = [](EngineKind engine, AluOp op0, AluOp op1, bool scalar_tensor_ops = true) {
     Architecture architecture = test_architecture();
     architecture.features.scalar_tensor_ops = scalar_tensor_ops;
-    Tiles tiles = tiles_of(kF32, {2, 2}, {}, kSbuf, architecture);
+    Tiles tiles = tiles_of(kFp32, {2, 2}, {}, kSbuf, architecture);
     tiles.instruction.engine = engine;
     tiles.instruction.op0 = op0;
     tiles.instruction.op1 = op1;
@@ -189,7 +185,7 @@ TEST(TensorScalar, engines_follow_operators_and_features) {
 }
 
 TEST(TensorScalar, operators_and_operands_are_checked) {
-  Tiles none = tiles_of(kF32, {2, 2});
+  Tiles none = tiles_of(kFp32, {2, 2});
   none.instruction.op0 = AluOp::kNone;
   EXPECT_EQ(none.error(), "operator op0 'none' of 'tensor_scalar' is not supported.");
   Tiles mixed = tiles_of(Dtype::kInt32, {2, 2});
@@ -197,7 +193,7 @@ TEST(TensorScalar, operators_and_operands_are_checked) {
   EXPECT_EQ(mixed.error(),
             "operators op0 'add' and op1 'left_shift' of 'tensor_scalar' must be both bitwise or "
             "both arithmetic.");
-  Tiles floats = tiles_of(kF32, {2, 2});
+  Tiles floats = tiles_of(kFp32, {2, 2});
   floats.instruction.op0 = AluOp::kBitwiseOr;
   EXPECT_EQ(floats.error(),
             "dtype float32 of operand 'dst' of 'tensor_scalar' is not supported; expected "
@@ -208,60 +204,58 @@ TEST(TensorScalar, operators_and_operands_are_checked) {
   EXPECT_EQ(fraction.error(),
             "constant 0.5 of 'operand0' of 'tensor_scalar' must be a 32-bit integer for the "
             "bitwise operator bitwise_or.");
-  Tiles wide = tiles_of(kF32, {2, 2});
-  wide.instruction.operand0 = wide.bench.tile(kSbuf, kF32, {2, 2}, "w");
+  Tiles wide = tiles_of(kFp32, {2, 2});
+  wide.instruction.operand0 = wide.bench.tile(kSbuf, kFp32, {2, 2}, "w");
   EXPECT_EQ(wide.error(),
             "operand 'operand0[2, 2]' of 'tensor_scalar' must have one element per partition, but "
             "it has 2.");
-  wide.instruction.operand0 = wide.bench.tile(kSbuf, kF32, {3, 1}, "w");
+  wide.instruction.operand0 = wide.bench.tile(kSbuf, kFp32, {3, 1}, "w");
   EXPECT_EQ(wide.error(),
             "number of partitions (dimension 0 size of a tile) mismatch in parameters (data[2, "
             "2], operand0[3, 1]) of 'tensor_scalar'");
-  wide.instruction.operand0 = wide.bench.tile(kSbuf, Dtype::kBfloat16, {2, 1}, "w");
+  wide.instruction.operand0 = wide.bench.tile(kSbuf, kBf16, {2, 1}, "w");
   EXPECT_EQ(wide.error(),
             "dtype bfloat16 of operand 'operand0' of 'tensor_scalar' is not supported; expected "
             "float32 (int32 and uint32 on GpSimd with int32 or uint32 data and dst).");
   wide.instruction.operand0 = View();
-  wide.instruction.operand1 = wide.bench.tile(kSbuf, kF32, {2, 1}, "w");
+  wide.instruction.operand1 = wide.bench.tile(kSbuf, kFp32, {2, 1}, "w");
   EXPECT_EQ(wide.error(),
             "operand 'operand1' of 'tensor_scalar' is given, but its operator is not.");
 }
 
 TEST(TensorScalar, limits_are_checked_from_both_sides) {
-  EXPECT_EQ(tiles_of(kF32, {128, 4096}, {}, kPsum).error(), "");
-  EXPECT_EQ(tiles_of(kF32, {129, 1}).error(),
+  EXPECT_EQ(tiles_of(kFp32, {128, 4096}, {}, kPsum).error(), "");
+  EXPECT_EQ(tiles_of(kFp32, {129, 1}).error(),
             "number of partitions 129 exceed architecture limitation of 128. (instruction "
             "'tensor_scalar', operand 'data', architecture trn2)");
-  EXPECT_EQ(tiles_of(kF32, {1, 4097}, {}, kPsum).error(),
+  EXPECT_EQ(tiles_of(kFp32, {1, 4097}, {}, kPsum).error(),
             "number of elements per partition 4097 in 'data[1, 4097]' of 'tensor_scalar' exceed "
             "architecture limitation of 4096 in psum. (instruction 'tensor_scalar', operand "
             "'data', architecture trn2)");
 }
 
 TEST(TensorScalar, demands_the_rate_class_of_its_operands) {
-  auto step = [](Tiles tiles) {
-    return tiles.bench.demand(kTensorScalar, tiles.instruction.draft()).steps[0];
-  };
-  Step fp32 = step(tiles_of(kF32, {2, 7}));
+  auto step = [](Tiles tiles) { return tiles.bench.demand(tiles.instruction).steps[0]; };
+  Step fp32 = step(tiles_of(kFp32, {2, 7}));
   EXPECT_EQ(fp32.rate, RateClass::kScalarOperand);
   EXPECT_EQ(fp32.elements, 7);
   EXPECT_FALSE(fp32.pointer_operand);
-  EXPECT_EQ(step(tiles_of(kF32, {2, 7}, {}, kPsum)).rate, RateClass::kOneInput);
-  EXPECT_TRUE(step(tiles_of(kF32, {2, 7}, {}, kPsum)).source_psum);
-  EXPECT_EQ(step(tiles_of(Dtype::kBfloat16, {2, 7})).rate, RateClass::kCopy16bit);
-  EXPECT_EQ(step(tiles_of(Dtype::kBfloat16, {2, 7}, {}, kPsum)).rate, RateClass::kCopy16bitMixed);
+  EXPECT_EQ(step(tiles_of(kFp32, {2, 7}, {}, kPsum)).rate, RateClass::kOneInput);
+  EXPECT_TRUE(step(tiles_of(kFp32, {2, 7}, {}, kPsum)).source_psum);
+  EXPECT_EQ(step(tiles_of(kBf16, {2, 7})).rate, RateClass::kCopy16bit);
+  EXPECT_EQ(step(tiles_of(kBf16, {2, 7}, {}, kPsum)).rate, RateClass::kCopy16bitMixed);
   EXPECT_EQ(step(tiles_of(Dtype::kInt32, {2, 7})).rate, RateClass::kScalarOperand);
-  for (const Dtype to : {kF32, Dtype::kInt32}) {  // fast 16-bit modes need both sides
-    Tiles mixed = tiles_of(Dtype::kBfloat16, {2, 7});
+  for (const Dtype to : {kFp32, Dtype::kInt32}) {  // fast 16-bit modes need both sides
+    Tiles mixed = tiles_of(kBf16, {2, 7});
     mixed.instruction.dst = mixed.bench.tile(kSbuf, to, {2, 7}, "wide");
     EXPECT_EQ(step(mixed).rate, RateClass::kScalarOperand) << name(to);
     mixed.instruction.dst = mixed.bench.tile(kPsum, to, {2, 7}, "bank");
     EXPECT_EQ(step(mixed).rate, RateClass::kOneInput) << name(to);
   }
-  Tiles pointer = tiles_of(kF32, {2, 7});
-  pointer.instruction.operand0 = pointer.bench.tile(kSbuf, kF32, {2, 1}, "w");
+  Tiles pointer = tiles_of(kFp32, {2, 7});
+  pointer.instruction.operand0 = pointer.bench.tile(kSbuf, kFp32, {2, 1}, "w");
   EXPECT_TRUE(step(pointer).pointer_operand);
-  Tiles gpsimd = tiles_of(kF32, {2, 7});
+  Tiles gpsimd = tiles_of(kFp32, {2, 7});
   gpsimd.instruction.op0 = AluOp::kPower;
   EXPECT_EQ(step(gpsimd).rate, RateClass::kGpSimdOneInput);
 }

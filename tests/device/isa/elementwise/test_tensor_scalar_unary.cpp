@@ -8,17 +8,14 @@
 namespace neuron_sim {
 namespace {
 
-constexpr auto kSbuf = MemoryKind::kSbuf;
-constexpr auto kF32 = Dtype::kFloat32;
-
 /// [2, 24] tiles of one dtype.
 struct UnaryBench {
-  explicit UnaryBench(Dtype dtype = kF32, Architecture architecture = test_architecture())
+  explicit UnaryBench(Dtype dtype = kFp32, Architecture architecture = test_architecture())
       : bench(std::move(architecture)) {
     instruction.dst = bench.tile(kSbuf, dtype, {2, 24}, "dst");
     instruction.data = bench.tile(kSbuf, dtype, {2, 24}, "data");
   }
-  std::string error() { return bench.error(kTensorScalar, instruction.draft()); }
+  std::string error() { return bench.error(instruction); }
 
   InstructionBench bench;
   TensorScalar instruction;
@@ -42,15 +39,15 @@ TEST(TensorScalarUnary, follows_an_independent_oracle_for_all_dtypes_and_pattern
       for (const Pattern source : source_patterns()) {
         SCOPED_TRACE(text(name(op), " ", name(dtype)));
         InstructionBench bench;
-        TensorScalar instruction{.dst = pattern_view(bench, Pattern::kGaps, kF32, "dst"),
+        TensorScalar instruction{.dst = pattern_view(bench, Pattern::kGaps, kFp32, "dst"),
                                  .data = pattern_view(bench, source, dtype, "data"),
                                  .op0 = op};
         const double low = op == AluOp::kRsqrt || op == AluOp::kReciprocal ? 1 : -4;
         std::vector<double> expected;
         for (const double x : fill_random(bench, instruction.data, 5, low, 9)) {
-          expected.push_back(round_to(kF32, exact(op, x)));
+          expected.push_back(round_to(kFp32, exact(op, x)));
         }
-        bench.run(kTensorScalar, instruction.draft());
+        bench.run(instruction);
         expect_values(bench.get(instruction.dst), expected);
       }
     }
@@ -64,9 +61,9 @@ TEST(TensorScalarUnary, two_operators_chain_and_round_in_between) {
   b.instruction.op1 = AluOp::kReciprocal;
   std::vector<double> expected;
   for (const double x : b.bench.get(b.instruction.data)) {
-    expected.push_back(round_to(kF32, 1 / round_to(kF32, x * x)));
+    expected.push_back(round_to(kFp32, 1 / round_to(kFp32, x * x)));
   }
-  b.bench.run(kTensorScalar, b.instruction.draft());
+  b.bench.run(b.instruction);
   expect_values(b.bench.get(b.instruction.dst), expected);
 }
 
@@ -77,7 +74,7 @@ TEST(TensorScalarUnary, invert_flips_every_bit_of_integers) {
     b.bench.set(b.instruction.data, random_values(48, 0, 100));
     b.instruction.op0 = AluOp::kInvert;
     const std::vector<uint32_t> before = b.bench.bits(b.instruction.data);
-    b.bench.run(kTensorScalar, b.instruction.draft());
+    b.bench.run(b.instruction);
     const std::vector<uint32_t> after = b.bench.bits(b.instruction.dst);
     const uint32_t mask = 0xFFFFFFFFU >> (32 - 8 * itemsize(dtype));
     for (size_t i = 0; i < before.size(); ++i) EXPECT_EQ(after[i], ~before[i] & mask);
@@ -98,7 +95,7 @@ TEST(TensorScalarUnary, takes_no_operand_and_no_order) {
       "operand 'operand0' of 'tensor_scalar' must be None or 0 for the unary operator abs.";
   EXPECT_EQ(b.error(), operand);
   b.instruction.constant0 = 0;
-  b.instruction.operand0 = b.bench.tile(kSbuf, kF32, {2, 1}, "w");
+  b.instruction.operand0 = b.bench.tile(kSbuf, kFp32, {2, 1}, "w");
   EXPECT_EQ(b.error(), operand);
   b.instruction.operand0 = View();
   b.instruction.reverse0 = true;
@@ -115,9 +112,9 @@ TEST(TensorScalarUnary, rsqrt_runs_on_gpsimd_at_its_own_rate) {
   b.instruction.op0 = AluOp::kAdd;
   b.instruction.constant0 = 1e-5;
   b.instruction.op1 = AluOp::kRsqrt;
-  Draft draft = b.bench.prepare(kTensorScalar, b.instruction.draft());
+  Draft draft = b.bench.prepare(b.instruction);
   EXPECT_EQ(draft.engine, EngineKind::kGpSimd);
-  EXPECT_EQ(b.bench.demand(kTensorScalar, draft).steps[0].rate, RateClass::kGpSimdRsqrt);
+  EXPECT_EQ(b.bench.demand(draft).steps[0].rate, RateClass::kGpSimdRsqrt);
   b.instruction.engine = EngineKind::kVector;
   EXPECT_EQ(b.error(),
             "instruction 'tensor_scalar of (add, rsqrt)' cannot run on the Vector engine; "
@@ -132,7 +129,7 @@ TEST(TensorScalarUnary, the_scalar_engine_has_its_listed_operators_where_the_gen
   Architecture architecture = test_architecture();
   architecture.name = "trn3";
   architecture.features.scalar_unary_operators = true;
-  UnaryBench b(Dtype::kBfloat16, architecture);
+  UnaryBench b(kBf16, architecture);
   b.instruction.engine = EngineKind::kScalar;
   const std::vector<AluOp> listed = {AluOp::kAdd, AluOp::kMultiply, AluOp::kAbs, AluOp::kRsqrt,
                                      AluOp::kReciprocal};
@@ -140,8 +137,7 @@ TEST(TensorScalarUnary, the_scalar_engine_has_its_listed_operators_where_the_gen
     b.instruction.op0 = op0;
     b.instruction.op1 = AluOp::kNone;
     EXPECT_EQ(b.error(), "");
-    EXPECT_EQ(b.bench.demand(kTensorScalar, b.instruction.draft()).steps[0].rate,
-              RateClass::kScalar16bit);
+    EXPECT_EQ(b.bench.demand(b.instruction).steps[0].rate, RateClass::kScalar16bit);
     for (const AluOp op1 : listed) {
       b.instruction.op1 = op1;
       EXPECT_EQ(b.error(), "");
@@ -154,7 +150,7 @@ TEST(TensorScalarUnary, the_scalar_engine_has_its_listed_operators_where_the_gen
             "architecture trn3 has it on: Vector.");
   b.instruction.op0 = AluOp::kRsqrt;
   b.instruction.engine = EngineKind::kAuto;
-  EXPECT_EQ(b.bench.prepare(kTensorScalar, b.instruction.draft()).engine, EngineKind::kScalar);
+  EXPECT_EQ(b.bench.prepare(b.instruction).engine, EngineKind::kScalar);
 }
 
 TEST(TensorScalarUnary, engines_of_the_generations_are_those_of_the_documents) {
@@ -162,7 +158,7 @@ TEST(TensorScalarUnary, engines_of_the_generations_are_those_of_the_documents) {
     std::string found;
     for (const EngineKind engine :
          {EngineKind::kVector, EngineKind::kScalar, EngineKind::kGpSimd}) {
-      UnaryBench b(kF32, load_architecture(architecture));
+      UnaryBench b(kFp32, load_architecture(architecture));
       b.instruction.op0 = op0;
       b.instruction.op1 = op1;
       b.instruction.engine = engine;

@@ -8,9 +8,6 @@
 namespace neuron_sim {
 namespace {
 
-constexpr auto kSbuf = MemoryKind::kSbuf;
-constexpr auto kPsum = MemoryKind::kPsum;
-constexpr auto kF32 = Dtype::kFloat32;
 const double kNan = std::nan("");
 const double kInf = INFINITY;
 
@@ -48,17 +45,17 @@ TEST(TensorTensor, every_operator_matches_double_precision_in_fp32) {
   for (AluOp op : kArithmetic) {
     SCOPED_TRACE(std::string(name(op)));
     for (int64_t elements : {1, 7, 64, 513}) {
-      TensorTensorTiles tiles = dense_tiles(kF32, {5, elements});
+      TensorTensorTiles tiles = dense_tiles(kFp32, {5, elements});
       auto& [bench, instruction] = tiles;
       std::vector<double> a = fill_random(bench, instruction.data1, 1);
       std::vector<double> b = fill_random(bench, instruction.data2, 2);
       a[0] = b[0];
       bench.set(instruction.data1, a);
       instruction.op = op;
-      bench.run(kTensorTensor, instruction.draft());
+      bench.run(instruction);
       std::vector<double> expected;
       for (size_t i = 0; i < a.size(); ++i) {
-        expected.push_back(stored(kF32, expected_value(op, a[i], b[i])));
+        expected.push_back(stored(kFp32, expected_value(op, a[i], b[i])));
       }
       expect_values(bench.get(instruction.dst), expected);
     }
@@ -77,7 +74,7 @@ TEST(TensorTensor, every_mix_of_dtypes_computes_in_fp32_and_rounds_once) {
                                  .engine = EngineKind::kVector};
         std::vector<double> a = fill_random(bench, instruction.data1, 1, -100, 100);
         std::vector<double> b = fill_random(bench, instruction.data2, 2, -100, 100);
-        bench.run(kTensorTensor, instruction.draft());
+        bench.run(instruction);
         std::vector<double> expected;
         for (size_t i = 0; i < a.size(); ++i) expected.push_back(stored(target, a[i] * b[i]));
         SCOPED_TRACE(std::string(name(first)) + " " + std::string(name(second)) + " " +
@@ -89,7 +86,7 @@ TEST(TensorTensor, every_mix_of_dtypes_computes_in_fp32_and_rounds_once) {
 }
 
 TEST(TensorTensor, every_combination_of_access_patterns_gives_the_same_elements) {
-  for (Dtype dtype : {kF32, Dtype::kBfloat16}) {
+  for (Dtype dtype : {kFp32, kBf16}) {
     for (Pattern first : source_patterns()) {
       for (Pattern second : source_patterns()) {
         for (Pattern target : target_patterns()) {
@@ -103,7 +100,7 @@ TEST(TensorTensor, every_combination_of_access_patterns_gives_the_same_elements)
           }
           std::vector<double> a = bench.get(instruction.data1);
           std::vector<double> b = bench.get(instruction.data2);
-          bench.run(kTensorTensor, instruction.draft());
+          bench.run(instruction);
           std::vector<double> expected;
           for (size_t i = 0; i < a.size(); ++i) expected.push_back(stored(dtype, a[i] - b[i]));
           expect_values(bench.get(instruction.dst), expected);
@@ -117,18 +114,18 @@ TEST(TensorTensor, the_destination_may_be_an_input) {
   for (Pattern pattern : target_patterns()) {
     for (bool first : {true, false}) {
       InstructionBench bench;
-      View same = pattern_view(bench, pattern, kF32, "x");
-      View other = pattern_view(bench, Pattern::kDense, kF32, "y");
+      View same = pattern_view(bench, pattern, kFp32, "x");
+      View other = pattern_view(bench, Pattern::kDense, kFp32, "y");
       std::vector<double> a = fill_random(bench, same, 1);
       std::vector<double> b = fill_random(bench, other, 2);
       TensorTensor instruction{.dst = same,
                                .data1 = first ? same : other,
                                .data2 = first ? other : same,
                                .op = AluOp::kSubtract};
-      bench.run(kTensorTensor, instruction.draft());
+      bench.run(instruction);
       std::vector<double> expected;
       for (size_t i = 0; i < a.size(); ++i) {
-        expected.push_back(stored(kF32, first ? a[i] - b[i] : b[i] - a[i]));
+        expected.push_back(stored(kFp32, first ? a[i] - b[i] : b[i] - a[i]));
       }
       expect_values(bench.get(same), expected);
     }
@@ -137,10 +134,10 @@ TEST(TensorTensor, the_destination_may_be_an_input) {
 
 TEST(TensorTensor, a_broadcast_element_of_the_destination_is_read_before_it_is_written) {
   InstructionBench bench;
-  View x = bench.tile(kSbuf, kF32, {1, 4}, "x", {1, 2, 3, 4});
+  View x = bench.tile(kSbuf, kFp32, {1, 4}, "x", {1, 2, 3, 4});
   TensorTensor instruction{
       .dst = x, .data1 = x, .data2 = x.slice(1, 0, 1).broadcast(1, 4), .op = AluOp::kSubtract};
-  bench.run(kTensorTensor, instruction.draft());
+  bench.run(instruction);
   expect_values(bench.get(x), {0, 1, 2, 3});
 }
 
@@ -150,16 +147,16 @@ TEST(TensorTensor, nan_and_infinity_follow_ieee_and_maximum_keeps_nan) {
   for (AluOp op : {AluOp::kAdd, AluOp::kMultiply, AluOp::kDivide, AluOp::kMaximum, AluOp::kMinimum,
                    AluOp::kEqual, AluOp::kNotEqual, AluOp::kLess, AluOp::kLogicalAnd}) {
     SCOPED_TRACE(std::string(name(op)));
-    TensorTensorTiles tiles = dense_tiles(kF32, {1, 7});
+    TensorTensorTiles tiles = dense_tiles(kFp32, {1, 7});
     auto& [bench, instruction] = tiles;
     bench.set(instruction.data1, a);
     bench.set(instruction.data2, b);
     instruction.op = op;
-    bench.run(kTensorTensor, instruction.draft());
+    bench.run(instruction);
     std::vector<double> expected;
     for (size_t i = 0; i < a.size(); ++i) {
       expected.push_back(
-          stored(kF32, expected_value(op, static_cast<float>(a[i]), static_cast<float>(b[i]))));
+          stored(kFp32, expected_value(op, static_cast<float>(a[i]), static_cast<float>(b[i]))));
     }
     expect_values(bench.get(instruction.dst), expected);
   }
@@ -173,7 +170,7 @@ TEST(TensorTensor, integers_are_exact_on_gpsimd_and_rounded_to_fp32_on_vector) {
     bench.set(instruction.data1, {16777217, large, -large, 65537});
     bench.set(instruction.data2, {2, 1, 5, 65537});
     instruction.engine = engine;
-    bench.run(kTensorTensor, instruction.draft());
+    bench.run(instruction);
     const bool exact = engine != EngineKind::kVector;
     expect_values(bench.get(instruction.dst),
                   exact ? std::vector<double>{16777219, -2147483648.0, -large + 5, 131074}
@@ -187,7 +184,7 @@ TEST(TensorTensor, an_unsigned_product_wraps_modulo_2_to_the_32) {
   bench.set(instruction.data1, {4294967295.0, 65536});
   bench.set(instruction.data2, {4294967295.0, 65537});
   instruction.op = AluOp::kMultiply;
-  bench.run(kTensorTensor, instruction.draft());
+  bench.run(instruction);
   expect_values(bench.get(instruction.dst), {1, 65536});
 }
 
@@ -200,7 +197,7 @@ TEST(TensorTensor, bitwise_operators_and_shifts_work_on_every_integer_dtype) {
     bench.set(instruction.data2, {10, 1, 3});
     auto result = [&](AluOp op) {
       instruction.op = op;
-      bench.run(kTensorTensor, instruction.draft());
+      bench.run(instruction);
       return bench.get(instruction.dst);
     };
     expect_values(result(AluOp::kBitwiseAnd), {8, 1, 0});
@@ -216,21 +213,21 @@ TEST(TensorTensor, right_shift_is_logical_and_a_shift_by_32_clears) {
   bench.set(instruction.data1, {-1, -1, 1});
   bench.set(instruction.data2, {28, 32, 0});
   instruction.op = AluOp::kRightShift;
-  bench.run(kTensorTensor, instruction.draft());
+  bench.run(instruction);
   expect_values(bench.get(instruction.dst), {15, 0, 1});
   instruction.op = AluOp::kLeftShift;
-  bench.run(kTensorTensor, instruction.draft());
+  bench.run(instruction);
   expect_values(bench.get(instruction.dst), {-268435456, 0, 1});
 }
 
 TEST(TensorTensor, power_runs_on_gpsimd_in_fp32) {
-  TensorTensorTiles tiles = dense_tiles(kF32, {1, 4});
+  TensorTensorTiles tiles = dense_tiles(kFp32, {1, 4});
   auto& [bench, instruction] = tiles;
   bench.set(instruction.data1, {2, 9, -2, 0});
   bench.set(instruction.data2, {10, 0.5, 3, 0});
   instruction.op = AluOp::kPower;
-  EXPECT_EQ(bench.prepare(kTensorTensor, instruction.draft()).engine, EngineKind::kGpSimd);
-  bench.run(kTensorTensor, instruction.draft());
+  EXPECT_EQ(bench.prepare(instruction).engine, EngineKind::kGpSimd);
+  bench.run(instruction);
   expect_values(bench.get(instruction.dst), {1024, 3, -8, 1});
   instruction.engine = EngineKind::kVector;
   EXPECT_EQ(tiles.error(),

@@ -5,15 +5,13 @@
 namespace neuron_sim {
 namespace {
 
-constexpr auto kSbuf = MemoryKind::kSbuf;
-
 TEST(Iota, follows_the_affine_pattern_of_four_free_dimensions) {
   InstructionBench bench;
   Iota instruction{.dst = bench.tile(kSbuf, Dtype::kInt32, {3, 2, 3, 4, 5}, "dst"),
                    .pattern = {{-100, 2}, {20, 3}, {0, 4}, {3, 5}},
                    .offset = 7,
                    .channel_multiplier = 1000};
-  bench.run(kIota, instruction.draft());
+  bench.run(instruction);
   std::vector<double> expected;
   for (int p = 0; p < 3; ++p)
     for (int w = 0; w < 2; ++w)
@@ -26,15 +24,14 @@ TEST(Iota, follows_the_affine_pattern_of_four_free_dimensions) {
 TEST(Iota, the_pattern_s_sizes_are_independent_of_the_shape_of_dst) {
   InstructionBench bench;
   const View dst = bench.tile(kSbuf, Dtype::kInt32, {2, 4, 3}, "dst");
-  bench.run(kIota,
-            Iota{.dst = dst, .pattern = {{10, 6}, {1, 2}}, .channel_multiplier = 100}.draft());
+  bench.run(Iota{.dst = dst, .pattern = {{10, 6}, {1, 2}}, .channel_multiplier = 100});
   std::vector<double> expected;
   for (int p = 0; p < 2; ++p)
     for (int i = 0; i < 6; ++i)
       for (int j = 0; j < 2; ++j) expected.push_back(100 * p + 10 * i + j);
   expect_values(bench.get(dst), expected);
   const View one = bench.tile(kSbuf, Dtype::kInt32, {3, 1}, "one");
-  bench.run(kIota, Iota{.dst = one, .offset = -1, .channel_multiplier = 2}.draft());
+  bench.run(Iota{.dst = one, .offset = -1, .channel_multiplier = 2});
   expect_values(bench.get(one), {-1, 1, 3});
 }
 
@@ -46,7 +43,7 @@ TEST(Iota, casts_to_every_dtype_over_strided_targets) {
                        .pattern = {{1, 24}},
                        .offset = -5,
                        .channel_multiplier = 16};
-      bench.run(kIota, instruction.draft());
+      bench.run(instruction);
       std::vector<double> expected;
       for (int p = 0; p < 3; ++p) {
         for (int i = 0; i < 24; ++i) {
@@ -65,22 +62,20 @@ TEST(Iota, arithmetic_wraps_at_32_bits_and_large_values_are_exact) {
   Iota instruction{.dst = bench.tile(kSbuf, Dtype::kInt32, {1, 3}, "dst"),
                    .pattern = {{1, 3}},
                    .offset = 2147483646};
-  bench.run(kIota, instruction.draft());
+  bench.run(instruction);
   expect_values(bench.get(instruction.dst), {2147483646, 2147483647, -2147483648.0});
   instruction.offset = 16777216;
-  bench.run(kIota, instruction.draft());
+  bench.run(instruction);
   expect_values(bench.get(instruction.dst), {16777216, 16777217, 16777218});
-  instruction.dst = bench.tile(kSbuf, Dtype::kFloat32, {1, 3}, "dst");
-  bench.run(kIota, instruction.draft());
+  instruction.dst = bench.tile(kSbuf, kFp32, {1, 3}, "dst");
+  bench.run(instruction);
   expect_values(bench.get(instruction.dst), {16777216, 16777216, 16777218});
 }
 
 TEST(Iota, numbers_are_int32) {
   InstructionBench bench;
   Iota good{.dst = bench.tile(kSbuf, Dtype::kInt32, {2, 3}, "dst"), .pattern = {{1, 3}}};
-  const auto error = [&](const Iota& instruction) {
-    return bench.error(kIota, instruction.draft());
-  };
+  const auto error = [&](const Iota& instruction) { return bench.error(instruction); };
   Iota instruction = good;
   for (const int64_t edge : {int64_t{2147483647}, int64_t{-2147483648}}) {
     const int64_t beyond = edge < 0 ? edge - 1 : edge + 1;
@@ -106,7 +101,7 @@ TEST(Iota, the_pattern_has_the_elements_of_a_partition) {
   const auto error = [&](const IndexPattern& pattern) {
     instruction.pattern = pattern;
     try {
-      return bench.error(kIota, instruction.draft());
+      return bench.error(instruction);
     } catch (const KernelError& error) {
       return std::string(error.what());
     }
@@ -130,15 +125,15 @@ TEST(Iota, engine_and_memory_are_checked) {
   InstructionBench bench;
   Iota instruction{.dst = bench.tile(kSbuf, Dtype::kInt32, {2, 3}, "dst"), .pattern = {{1, 3}}};
   instruction.engine = EngineKind::kVector;
-  EXPECT_EQ(bench.error(kIota, instruction.draft()),
+  EXPECT_EQ(bench.error(instruction),
             "instruction 'iota' cannot run on the Vector engine; architecture trn2 has it on: "
             "GpSimd.");
-  instruction = {.dst = bench.tile(MemoryKind::kPsum, Dtype::kInt32, {2, 3}, "dst")};
-  EXPECT_EQ(bench.error(kIota, instruction.draft()),
+  instruction = {.dst = bench.tile(kPsum, Dtype::kInt32, {2, 3}, "dst")};
+  EXPECT_EQ(bench.error(instruction),
             "Expected operand 'dst' of 'iota' to be in address space 'sbuf', but got a tile in "
             "'psum' instead. The GpSimd engine cannot access PSUM.");
   instruction = {.dst = bench.tile(kSbuf, Dtype::kInt32, {129, 3}, "dst")};
-  EXPECT_EQ(bench.error(kIota, instruction.draft()),
+  EXPECT_EQ(bench.error(instruction),
             "number of partitions 129 exceed architecture limitation of 128. (instruction 'iota', "
             "operand 'dst', architecture trn2)");
 }
@@ -147,7 +142,7 @@ TEST(Iota, demands_gpsimd_work_without_a_source) {
   InstructionBench bench;
   Iota instruction{.dst = bench.tile(kSbuf, Dtype::kInt32, {128, 3, 4}, "dst"),
                    .pattern = {{1, 12}}};
-  Step step = bench.demand(kIota, instruction.draft()).steps[0];
+  Step step = bench.demand(instruction).steps[0];
   EXPECT_EQ(step.rate, RateClass::kGpSimdOneInput);
   EXPECT_EQ(step.elements, 12);
   EXPECT_FALSE(step.source_psum);

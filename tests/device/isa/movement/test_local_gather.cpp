@@ -7,8 +7,7 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-constexpr Dtype kFp32 = Dtype::kFloat32, kIndexType = Dtype::kUint16;
+constexpr Dtype kIndexType = Dtype::kUint16;
 
 /// What NumPy gives: the index slice of 16 partitions flattened in order 'F', then take().
 std::vector<double> gathered(const std::vector<double>& source, const std::vector<double>& index,
@@ -45,10 +44,8 @@ TEST(LocalGather, TakesWhatNumPyTakesForEveryDtypeAndSize) {
         const View index = bench.tile(kSbuf, kIndexType, {partitions, 3}, "index",
                                       random_indices(partitions * 3, 38 - each, 5));
         const View dst = bench.tile(kSbuf, dtype, {partitions, 48, each}, "dst");
-        bench.run(
-            kLocalGather,
-            LocalGather{.dst = dst, .src_buffer = source, .index = index, .num_elem_per_idx = each}
-                .draft());
+        bench.run(LocalGather{
+            .dst = dst, .src_buffer = source, .index = index, .num_elem_per_idx = each});
         expect_values(bench.get(dst),
                       gathered(bench.get(source), bench.get(index), partitions, 48, each));
       }
@@ -69,9 +66,7 @@ TEST(LocalGather, TakesOnlyTheValidIndicesAndLeavesOthersUnread) {
     const View index = bench.tile(kSbuf, kIndexType, {32, 2}, "index", indices);
     const View dst = bench.tile(kSbuf, kFp32, {32, valid}, "dst");
     bench.run(
-        kLocalGather,
-        LocalGather{.dst = dst, .src_buffer = source, .index = index, .num_valid_indices = valid}
-            .draft());
+        LocalGather{.dst = dst, .src_buffer = source, .index = index, .num_valid_indices = valid});
     expect_values(bench.get(dst), gathered(bench.get(source), indices, 32, valid, 1));
   }
 }
@@ -86,7 +81,7 @@ TEST(LocalGather, KeepsBitsAndReadsStridedAndBroadcastPatterns) {
   const View index =
       bench.tile(kSbuf, kIndexType, {16, 1}, "index", random_indices(16, 24, 9)).broadcast(1, 2);
   const View dst = bench.tile(kSbuf, kFp32, {16, 70}, "dst").slice(1, 3, 32, 2);
-  bench.run(kLocalGather, LocalGather{.dst = dst, .src_buffer = source, .index = index}.draft());
+  bench.run(LocalGather{.dst = dst, .src_buffer = source, .index = index});
   const std::vector<uint32_t> read = bench.bits(source), written = bench.bits(dst);
   const std::vector<double> indices = bench.get(index);
   for (size_t p = 0; p < 16; ++p) {
@@ -109,11 +104,11 @@ TEST(LocalGather, RefusesAnIndexOutOfBoundsAtRunTime) {
     std::vector<double> indices(16, 0);
     indices[5] = static_cast<double>(20 - each);
     bench.set(index, indices);
-    bench.run(kLocalGather, draft);
+    bench.run(draft);
     indices[5] += 1;
     bench.set(index, indices);
     try {
-      bench.run(kLocalGather, draft);
+      bench.run(draft);
       FAIL();
     } catch (const KernelError& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kIndex);
@@ -136,13 +131,11 @@ TEST(LocalGather, ReportsWrongOperands) {
   };
   const auto error = [&](const Case& c) {
     return bench.error(
-        kLocalGather,
         LocalGather{.dst = bench.tile(kSbuf, c.dst, {c.partitions, c.results}, "dst"),
                     .src_buffer = bench.tile(c.memory, kFp32, {c.partitions, 40}, "src"),
                     .index = bench.tile(kSbuf, c.index, {c.partitions, c.entries}, "index"),
                     .num_elem_per_idx = c.each,
-                    .num_valid_indices = c.valid}
-            .draft());
+                    .num_valid_indices = c.valid});
   };
   EXPECT_EQ(error({}), "");
   EXPECT_EQ(error({.partitions = 24}),
@@ -182,12 +175,11 @@ TEST(LocalGather, ReportsWrongOperands) {
 TEST(LocalGather, DemandsTheDocumentedSteps) {
   InstructionBench bench;
   const auto steps = [&](Dtype dtype, int64_t each) {
-    const Demand demand = bench.demand(
-        kLocalGather, LocalGather{.dst = bench.tile(kSbuf, dtype, {16, 64 * each}, "dst"),
-                                  .src_buffer = bench.tile(kSbuf, dtype, {16, 99}, "src"),
-                                  .index = bench.tile(kSbuf, kIndexType, {16, 4}, "index"),
-                                  .num_elem_per_idx = each}
-                          .draft());
+    const Demand demand =
+        bench.demand(LocalGather{.dst = bench.tile(kSbuf, dtype, {16, 64 * each}, "dst"),
+                                 .src_buffer = bench.tile(kSbuf, dtype, {16, 99}, "src"),
+                                 .index = bench.tile(kSbuf, kIndexType, {16, 4}, "index"),
+                                 .num_elem_per_idx = each});
     EXPECT_EQ(demand.count, 1);
     EXPECT_EQ(demand.steps[0].rate, RateClass::kGpSimdStep);
     return static_cast<double>(demand.steps[0].elements);
@@ -198,7 +190,7 @@ TEST(LocalGather, DemandsTheDocumentedSteps) {
   };
   for (const double e : {1, 2, 4, 8, 16, 32}) {
     EXPECT_EQ(steps(kFp32, static_cast<int64_t>(e)), documented(4, e)) << e;
-    EXPECT_EQ(steps(Dtype::kBfloat16, static_cast<int64_t>(e)), documented(2, e)) << e;
+    EXPECT_EQ(steps(kBf16, static_cast<int64_t>(e)), documented(2, e)) << e;
     EXPECT_EQ(steps(Dtype::kUint8, static_cast<int64_t>(e)), documented(1, e)) << e;
   }
 }

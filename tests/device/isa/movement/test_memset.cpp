@@ -7,17 +7,13 @@
 namespace neuron_sim {
 namespace {
 
-constexpr auto kSbuf = MemoryKind::kSbuf;
-constexpr auto kPsum = MemoryKind::kPsum;
-constexpr auto kF32 = Dtype::kFloat32;
-
 TEST(Memset, fills_every_pattern_of_every_dtype_and_nothing_else) {
   for (Dtype dtype : all_dtypes()) {
     for (Pattern pattern : target_patterns()) {
       for (double value : {0.0, 1.0}) {
         InstructionBench bench;
         Memset instruction{.dst = pattern_view(bench, pattern, dtype, "dst"), .value = value};
-        bench.run(kMemset, instruction.draft());
+        bench.run(instruction);
         expect_values(bench.get(instruction.dst), std::vector<double>(kPatternValues, value));
       }
     }
@@ -25,11 +21,11 @@ TEST(Memset, fills_every_pattern_of_every_dtype_and_nothing_else) {
 }
 
 TEST(Memset, a_floating_value_rounds_to_the_dtype_and_may_be_nan_or_infinite) {
-  for (Dtype dtype : {kF32, Dtype::kBfloat16, Dtype::kFloat16, Dtype::kFloat8E5m2}) {
+  for (Dtype dtype : {kFp32, kBf16, Dtype::kFloat16, Dtype::kFloat8E5m2}) {
     for (double value : {1.1, -0.0, 1e6, -HUGE_VAL, std::nan("")}) {
       InstructionBench bench;
       Memset instruction{.dst = bench.tile(kSbuf, dtype, {128, 3}, "dst"), .value = value};
-      bench.run(kMemset, instruction.draft());
+      bench.run(instruction);
       expect_values(bench.get(instruction.dst), std::vector<double>(384, stored(dtype, value)));
     }
   }
@@ -39,7 +35,7 @@ TEST(Memset, large_integers_are_exact) {
   InstructionBench bench;
   for (double value : {16777217.0, 4294967295.0}) {
     Memset instruction{.dst = bench.tile(kSbuf, Dtype::kUint32, {2, 2}, "dst"), .value = value};
-    bench.run(kMemset, instruction.draft());
+    bench.run(instruction);
     expect_values(bench.get(instruction.dst), std::vector<double>(4, value));
   }
 }
@@ -48,7 +44,7 @@ TEST(Memset, the_value_must_match_an_integer_dtype) {
   auto error = [](Dtype dtype, double value) {
     InstructionBench bench;
     Memset instruction{.dst = bench.tile(kSbuf, dtype, {2, 2}, "dst"), .value = value};
-    return bench.error(kMemset, instruction.draft());
+    return bench.error(instruction);
   };
   EXPECT_EQ(error(Dtype::kUint8, 255), "");
   EXPECT_EQ(error(Dtype::kInt8, -128), "");
@@ -71,18 +67,18 @@ TEST(Memset, the_value_must_match_an_integer_dtype) {
 
 TEST(Memset, engines_memories_and_limits_are_checked) {
   InstructionBench bench;
-  Memset instruction{.dst = bench.tile(kPsum, kF32, {128, 4096}, "dst")};
-  EXPECT_EQ(bench.prepare(kMemset, instruction.draft()).engine, EngineKind::kVector);
+  Memset instruction{.dst = bench.tile(kPsum, kFp32, {128, 4096}, "dst")};
+  EXPECT_EQ(bench.prepare(instruction).engine, EngineKind::kVector);
   instruction.engine = EngineKind::kGpSimd;
-  EXPECT_EQ(bench.error(kMemset, instruction.draft()),
+  EXPECT_EQ(bench.error(instruction),
             "Expected operand 'dst' of 'memset' to be in address space 'sbuf', but got a tile in "
             "'psum' instead. The GpSimd engine cannot access PSUM.");
   instruction.engine = EngineKind::kScalar;
-  EXPECT_EQ(bench.error(kMemset, instruction.draft()),
+  EXPECT_EQ(bench.error(instruction),
             "instruction 'memset' cannot run on the Scalar engine; architecture trn2 has it on: "
             "Vector, GpSimd.");
-  instruction = {.dst = bench.tile(kSbuf, kF32, {129, 1}, "dst")};
-  EXPECT_EQ(bench.error(kMemset, instruction.draft()),
+  instruction = {.dst = bench.tile(kSbuf, kFp32, {129, 1}, "dst")};
+  EXPECT_EQ(bench.error(instruction),
             "number of partitions 129 exceed architecture limitation of 128. (instruction "
             "'memset', operand 'dst', architecture trn2)");
 }
@@ -92,25 +88,25 @@ TEST(Memset, zero_of_16_bit_floats_has_its_own_rate) {
     InstructionBench bench;
     Memset instruction{
         .dst = bench.tile(kSbuf, dtype, {2, 9}, "dst"), .value = value, .engine = engine};
-    return bench.demand(kMemset, instruction.draft()).steps[0];
+    return bench.demand(instruction).steps[0];
   };
-  EXPECT_EQ(step(Dtype::kBfloat16, 0).rate, RateClass::kMemset16bitZero);
-  EXPECT_EQ(step(Dtype::kBfloat16, 1).rate, RateClass::kOneInput);
-  EXPECT_EQ(step(kF32, 0).rate, RateClass::kOneInput);
-  EXPECT_EQ(step(kF32, 0).elements, 9);
-  EXPECT_EQ(step(Dtype::kBfloat16, 0, EngineKind::kGpSimd).rate, RateClass::kGpSimdOneInput);
+  EXPECT_EQ(step(kBf16, 0).rate, RateClass::kMemset16bitZero);
+  EXPECT_EQ(step(kBf16, 1).rate, RateClass::kOneInput);
+  EXPECT_EQ(step(kFp32, 0).rate, RateClass::kOneInput);
+  EXPECT_EQ(step(kFp32, 0).elements, 9);
+  EXPECT_EQ(step(kBf16, 0, EngineKind::kGpSimd).rate, RateClass::kGpSimdOneInput);
   InstructionBench bench;
-  Memset psum{.dst = bench.tile(kPsum, kF32, {2, 9}, "dst")};
-  EXPECT_FALSE(bench.demand(kMemset, psum.draft()).steps[0].source_psum) << "there is no source";
+  Memset psum{.dst = bench.tile(kPsum, kFp32, {2, 9}, "dst")};
+  EXPECT_FALSE(bench.demand(psum).steps[0].source_psum) << "there is no source";
 }
 
 TEST(Memset, ClearsPackedElementsAndWritesNothingElseIntoThem) {
   for (const Dtype dtype : {Dtype::kFloat8E4m3fnX4, Dtype::kFloat4E2m1fnX4}) {
     InstructionBench bench;
-    const View dst = bench.tile(MemoryKind::kSbuf, dtype, {5, 18}, "dst").slice(1, 1, 8, 2);
-    bench.run(kMemset, Memset{.dst = dst, .value = 0}.draft());
+    const View dst = bench.tile(kSbuf, dtype, {5, 18}, "dst").slice(1, 1, 8, 2);
+    bench.run(Memset{.dst = dst, .value = 0});
     EXPECT_EQ(bench.bits(dst), std::vector<uint32_t>(40, 0));
-    EXPECT_EQ(bench.error(kMemset, Memset{.dst = dst, .value = 1}.draft()),
+    EXPECT_EQ(bench.error(Memset{.dst = dst, .value = 1}),
               text("value 1 of 'memset' must be 0 for the packed dtype ", name(dtype),
                    " of operand 'dst'."));
   }

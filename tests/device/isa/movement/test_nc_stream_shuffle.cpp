@@ -8,9 +8,6 @@
 namespace neuron_sim {
 namespace {
 
-constexpr auto kSbuf = MemoryKind::kSbuf;
-constexpr auto kPsum = MemoryKind::kPsum;
-constexpr auto kF32 = Dtype::kFloat32;
 using Mask = std::array<int64_t, 32>;
 
 Mask identity_mask() {
@@ -30,14 +27,14 @@ Mask mixed_mask() {
 }
 
 struct Shuffle {
-  Shuffle(std::vector<int64_t> src, std::vector<int64_t> dst, Dtype dtype = kF32,
+  Shuffle(std::vector<int64_t> src, std::vector<int64_t> dst, Dtype dtype = kFp32,
           MemoryKind memory = kSbuf) {
     instruction.src = bench.tile(memory, dtype, std::move(src), "src");
     instruction.dst = bench.tile(kSbuf, dtype, std::move(dst), "dst");
     instruction.shuffle_mask = identity_mask();
   }
-  void run() { bench.run(kNcStreamShuffle, instruction.draft()); }
-  std::string error() { return bench.error(kNcStreamShuffle, instruction.draft()); }
+  void run() { bench.run(instruction); }
+  std::string error() { return bench.error(instruction); }
 
   InstructionBench bench;
   NcStreamShuffle instruction;
@@ -78,18 +75,18 @@ TEST(NcStreamShuffle, moves_the_bits_of_every_dtype_within_each_quadrant) {
 
 TEST(NcStreamShuffle, works_in_place_and_between_quadrants_with_strides) {
   InstructionBench bench;
-  const View tile = bench.tile(kSbuf, kF32, {128, 3, 4}, "tile", random_values(128 * 12));
+  const View tile = bench.tile(kSbuf, kFp32, {128, 3, 4}, "tile", random_values(128 * 12));
   const View src = tile.slice(0, 96, 32).slice(2, 1, 2, 2);
   const View dst = tile.slice(0, 32, 32).permute({0, 2, 1}).slice(1, 0, 2);
   const auto before = bench.bits(dst);
   const auto values = bench.bits(src);
   NcStreamShuffle instruction{.dst = dst, .src = src, .shuffle_mask = mixed_mask()};
-  bench.run(kNcStreamShuffle, instruction.draft());
+  bench.run(instruction);
   EXPECT_EQ(bench.bits(dst), oracle_shuffle(values, before, mixed_mask(), 32));
-  const View whole = bench.tile(kSbuf, Dtype::kBfloat16, {64, 7}, "w", random_values(64 * 7));
+  const View whole = bench.tile(kSbuf, kBf16, {64, 7}, "w", random_values(64 * 7));
   const auto old = bench.bits(whole);
   instruction = {.dst = whole, .src = whole, .shuffle_mask = mixed_mask()};
-  bench.run(kNcStreamShuffle, instruction.draft());
+  bench.run(instruction);
   EXPECT_EQ(bench.bits(whole), oracle_shuffle(old, old, mixed_mask(), 64));
 }
 
@@ -109,8 +106,8 @@ TEST(NcStreamShuffle, broadcasts_one_partition_to_all) {
 TEST(NcStreamShuffle, reads_its_destination_only_where_partitions_stay) {
   const auto reads = [](int64_t partitions, const Mask& mask) {
     Builder builder("shuffle", load_architecture("trn2"));
-    const View src = builder.sbuf("src", {32, 2}, kF32);
-    const View dst = builder.sbuf("dst", {partitions, 2}, kF32);
+    const View src = builder.sbuf("src", {32, 2}, kFp32);
+    const View dst = builder.sbuf("dst", {partitions, 2}, kFp32);
     builder.emit(NcStreamShuffle{.dst = dst, .src = src, .shuffle_mask = mask});
     const auto program = builder.finish();
     return program->operands_of(program->instructions[0])[0].reads();
@@ -143,7 +140,7 @@ TEST(NcStreamShuffle, checks_the_mask) {
 }
 
 TEST(NcStreamShuffle, checks_dtypes_sizes_and_start_partitions) {
-  EXPECT_EQ(Shuffle({128, 4096}, {128, 4096}, kF32, kPsum).error(), "");
+  EXPECT_EQ(Shuffle({128, 4096}, {128, 4096}, kFp32, kPsum).error(), "");
   EXPECT_EQ(Shuffle({32, 2}, {32, 3}).error(),
             "number of elements per partition mismatch in parameters (dst[32, 3], src[32, 2]) of "
             "'nc_stream_shuffle'");
@@ -155,7 +152,7 @@ TEST(NcStreamShuffle, checks_dtypes_sizes_and_start_partitions) {
   EXPECT_EQ(shuffle.error(),
             "dtype int32 of operand 'dst' of 'nc_stream_shuffle' is not supported; expected "
             "float32, the dtype of src.");
-  const View tile = shuffle.bench.tile(kSbuf, kF32, {128, 2}, "t");
+  const View tile = shuffle.bench.tile(kSbuf, kFp32, {128, 2}, "t");
   const auto error = [&](int64_t src_start, int64_t src, int64_t dst_start, int64_t dst) {
     shuffle.instruction.src = tile.slice(0, src_start, src);
     shuffle.instruction.dst = tile.slice(0, dst_start, dst);
@@ -174,8 +171,8 @@ TEST(NcStreamShuffle, checks_dtypes_sizes_and_start_partitions) {
 }
 
 TEST(NcStreamShuffle, demands_one_pass) {
-  Shuffle shuffle({32, 70}, {32, 70}, Dtype::kBfloat16, kPsum);
-  const Step step = shuffle.bench.demand(kNcStreamShuffle, shuffle.instruction.draft()).steps[0];
+  Shuffle shuffle({32, 70}, {32, 70}, kBf16, kPsum);
+  const Step step = shuffle.bench.demand(shuffle.instruction).steps[0];
   EXPECT_EQ(step.rate, RateClass::kOneInput);
   EXPECT_EQ(step.elements, 70);
   EXPECT_TRUE(step.source_psum);

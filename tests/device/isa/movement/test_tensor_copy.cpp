@@ -7,10 +7,6 @@
 namespace neuron_sim {
 namespace {
 
-constexpr auto kSbuf = MemoryKind::kSbuf;
-constexpr auto kPsum = MemoryKind::kPsum;
-constexpr auto kF32 = Dtype::kFloat32;
-
 TensorCopy tiles_of(InstructionBench& bench, Dtype source, Dtype target, std::vector<int64_t> shape,
                     MemoryKind source_memory = kSbuf, MemoryKind target_memory = kSbuf) {
   return {.dst = bench.tile(target_memory, target, shape, "dst"),
@@ -25,7 +21,7 @@ std::vector<uint32_t> random_bits(Dtype dtype, int64_t count) {
 }
 
 TEST(TensorCopy, equal_dtypes_copy_every_bit_over_every_pattern) {
-  for (Dtype dtype : {Dtype::kFloat8E4m3, Dtype::kBfloat16, Dtype::kFloat16, kF32, Dtype::kInt32}) {
+  for (Dtype dtype : {Dtype::kFloat8E4m3, kBf16, Dtype::kFloat16, kFp32, Dtype::kInt32}) {
     for (Pattern source : source_patterns()) {
       for (Pattern target : target_patterns()) {
         InstructionBench bench;
@@ -33,7 +29,7 @@ TEST(TensorCopy, equal_dtypes_copy_every_bit_over_every_pattern) {
                                .src = pattern_view(bench, source, dtype, "src")};
         bench.set_bits(instruction.src, random_bits(dtype, kPatternValues));
         std::vector<uint32_t> expected = bench.bits(instruction.src);
-        bench.run(kTensorCopy, instruction.draft());
+        bench.run(instruction);
         EXPECT_EQ(bench.bits(instruction.dst), expected);
       }
     }
@@ -43,11 +39,11 @@ TEST(TensorCopy, equal_dtypes_copy_every_bit_over_every_pattern) {
 TEST(TensorCopy, signalling_nan_and_payloads_stay_on_every_engine) {
   for (EngineKind engine : {EngineKind::kVector, EngineKind::kScalar, EngineKind::kGpSimd}) {
     InstructionBench bench;
-    TensorCopy instruction = tiles_of(bench, kF32, kF32, {1, 4});
+    TensorCopy instruction = tiles_of(bench, kFp32, kFp32, {1, 4});
     instruction.engine = engine;
     const std::vector<uint32_t> bits = {0x7F800001, 0xFFC12345, 0x80000000, 0x00000001};
     bench.set_bits(instruction.src, bits);
-    bench.run(kTensorCopy, instruction.draft());
+    bench.run(instruction);
     EXPECT_EQ(bench.bits(instruction.dst), bits);
   }
 }
@@ -60,7 +56,7 @@ TEST(TensorCopy, integers_are_exact_unless_the_scalar_engine_only_has_fp32) {
     TensorCopy instruction = tiles_of(bench, Dtype::kInt32, Dtype::kInt32, {1, 1});
     instruction.engine = EngineKind::kScalar;
     bench.set(instruction.src, {16777217});
-    bench.run(kTensorCopy, instruction.draft());
+    bench.run(instruction);
     expect_values(bench.get(instruction.dst), {scalar_tensor_ops ? 16777217.0 : 16777216.0});
   }
 }
@@ -72,7 +68,7 @@ TEST(TensorCopy, different_dtypes_go_through_fp32_and_round_once) {
       InstructionBench bench;
       TensorCopy instruction = tiles_of(bench, source, target, {3, 25});
       std::vector<double> data = fill_random(bench, instruction.src, 1, -1000, 70000);
-      bench.run(kTensorCopy, instruction.draft());
+      bench.run(instruction);
       std::vector<double> expected;
       for (double value : data) expected.push_back(stored(target, value));
       SCOPED_TRACE(std::string(name(source)) + " to " + std::string(name(target)));
@@ -85,14 +81,14 @@ TEST(TensorCopy, casts_work_over_every_pattern) {
   for (Pattern source : source_patterns()) {
     for (Pattern target : target_patterns()) {
       InstructionBench bench;
-      TensorCopy instruction{.dst = pattern_view(bench, target, Dtype::kBfloat16, "dst", kPsum),
-                             .src = pattern_view(bench, source, kF32, "src")};
+      TensorCopy instruction{.dst = pattern_view(bench, target, kBf16, "dst", kPsum),
+                             .src = pattern_view(bench, source, kFp32, "src")};
       bench.set(instruction.src, random_values(kPatternValues));
       std::vector<double> expected;
       for (double value : bench.get(instruction.src)) {
-        expected.push_back(stored(Dtype::kBfloat16, value));
+        expected.push_back(stored(kBf16, value));
       }
-      bench.run(kTensorCopy, instruction.draft());
+      bench.run(instruction);
       expect_values(bench.get(instruction.dst), expected);
     }
   }
@@ -101,43 +97,43 @@ TEST(TensorCopy, casts_work_over_every_pattern) {
 TEST(TensorCopy, a_copy_onto_itself_changes_nothing) {
   InstructionBench bench;
   View x = bench.tile(kSbuf, Dtype::kInt16, {2, 3}, "x", {1, -2, 3, 4, 5, 6});
-  bench.run(kTensorCopy, TensorCopy{.dst = x, .src = x}.draft());
+  bench.run(TensorCopy{.dst = x, .src = x});
   expect_values(bench.get(x), {1, -2, 3, 4, 5, 6});
 }
 
 TEST(TensorCopy, nan_becomes_zero_in_integers_and_infinity_saturates) {
   InstructionBench bench;
-  TensorCopy instruction = tiles_of(bench, kF32, Dtype::kInt8, {1, 4});
+  TensorCopy instruction = tiles_of(bench, kFp32, Dtype::kInt8, {1, 4});
   bench.set(instruction.src, {std::nan(""), INFINITY, -INFINITY, 2.5});
-  bench.run(kTensorCopy, instruction.draft());
+  bench.run(instruction);
   expect_values(bench.get(instruction.dst), {0, 127, -128, 2});
 }
 
 TEST(TensorCopy, the_default_engine_is_vector_and_gpsimd_refuses_psum) {
   InstructionBench bench;
-  TensorCopy instruction = tiles_of(bench, kF32, kF32, {2, 2}, kPsum);
-  EXPECT_EQ(bench.prepare(kTensorCopy, instruction.draft()).engine, EngineKind::kVector);
+  TensorCopy instruction = tiles_of(bench, kFp32, kFp32, {2, 2}, kPsum);
+  EXPECT_EQ(bench.prepare(instruction).engine, EngineKind::kVector);
   instruction.engine = EngineKind::kGpSimd;
-  EXPECT_EQ(bench.error(kTensorCopy, instruction.draft()),
+  EXPECT_EQ(bench.error(instruction),
             "Expected operand 'src' of 'tensor_copy' to be in address space 'sbuf', but got a tile "
             "in 'psum' instead. The GpSimd engine cannot access PSUM.");
   instruction.engine = EngineKind::kTensor;
-  EXPECT_EQ(bench.error(kTensorCopy, instruction.draft()),
+  EXPECT_EQ(bench.error(instruction),
             "instruction 'tensor_copy' cannot run on the Tensor engine; architecture trn2 has it "
             "on: Vector, Scalar, GpSimd.");
 }
 
 TEST(TensorCopy, shapes_and_limits_are_checked) {
   InstructionBench bench;
-  TensorCopy instruction = tiles_of(bench, kF32, kF32, {128, 16});
-  EXPECT_EQ(bench.error(kTensorCopy, instruction.draft()), "");
+  TensorCopy instruction = tiles_of(bench, kFp32, kFp32, {128, 16});
+  EXPECT_EQ(bench.error(instruction), "");
   instruction.src = instruction.src.split(1, 4, 4);
-  EXPECT_EQ(bench.error(kTensorCopy, instruction.draft()), "") << "only element counts must agree";
-  instruction.src = bench.tile(kSbuf, kF32, {128, 17}, "src");
-  EXPECT_EQ(bench.error(kTensorCopy, instruction.draft()),
+  EXPECT_EQ(bench.error(instruction), "") << "only element counts must agree";
+  instruction.src = bench.tile(kSbuf, kFp32, {128, 17}, "src");
+  EXPECT_EQ(bench.error(instruction),
             "number of elements per partition mismatch in parameters (dst[128, 16], src[128, 17]) "
             "of 'tensor_copy'");
-  EXPECT_EQ(bench.error(kTensorCopy, tiles_of(bench, kF32, kF32, {129, 1}).draft()),
+  EXPECT_EQ(bench.error(tiles_of(bench, kFp32, kFp32, {129, 1})),
             "number of partitions 129 exceed architecture limitation of 128. (instruction "
             "'tensor_copy', operand 'src', architecture trn2)");
 }
@@ -149,9 +145,9 @@ TEST(TensorCopy, copies_packed_values_as_they_are_and_refuses_to_convert_them) {
   std::vector<uint32_t> words(15);
   for (uint32_t i = 0; i < 15; ++i) words[i] = 0x7f80ff01U + i * 0x01020304U;
   bench.set_bits(instruction.src, words);
-  bench.run(kTensorCopy, instruction.draft());
+  bench.run(instruction);
   EXPECT_EQ(bench.bits(instruction.dst), words);
-  EXPECT_EQ(bench.error(kTensorCopy, tiles_of(bench, packed, kF32, {3, 5}).draft()),
+  EXPECT_EQ(bench.error(tiles_of(bench, packed, kFp32, {3, 5})),
             "dtype float8_e4m3fn_x4 of operand 'src' of 'tensor_copy' is not supported; expected a "
             "dtype with one value per element.");
 }
@@ -162,26 +158,25 @@ TEST(TensorCopy, demands_the_rate_class_of_its_operands) {
     InstructionBench bench;
     TensorCopy instruction = tiles_of(bench, source, target, {2, 16}, from, to);
     instruction.engine = engine;
-    return bench.demand(kTensorCopy, instruction.draft()).steps[0].rate;
+    return bench.demand(instruction).steps[0].rate;
   };
-  constexpr auto kBf16 = Dtype::kBfloat16;
-  EXPECT_EQ(rate(kF32, kF32, kSbuf, kSbuf), RateClass::kOneInput);
+  EXPECT_EQ(rate(kFp32, kFp32, kSbuf, kSbuf), RateClass::kOneInput);
   EXPECT_EQ(rate(kBf16, kBf16, kSbuf, kSbuf), RateClass::kCopy16bit);
   EXPECT_EQ(rate(kBf16, Dtype::kFloat16, kSbuf, kSbuf), RateClass::kCopy16bit);
   EXPECT_EQ(rate(kBf16, kBf16, kPsum, kSbuf), RateClass::kCopy16bitMixed);
   EXPECT_EQ(rate(kBf16, kBf16, kSbuf, kPsum), RateClass::kCopy16bitMixed);
   EXPECT_EQ(rate(kBf16, kBf16, kPsum, kPsum), RateClass::kOneInput);
-  EXPECT_EQ(rate(kBf16, kF32, kSbuf, kSbuf), RateClass::kOneInput);
+  EXPECT_EQ(rate(kBf16, kFp32, kSbuf, kSbuf), RateClass::kOneInput);
   EXPECT_EQ(rate(kBf16, kBf16, kSbuf, kPsum, EngineKind::kScalar), RateClass::kScalar16bit);
   EXPECT_EQ(rate(Dtype::kFloat8E4m3, kBf16, kPsum, kSbuf, EngineKind::kScalar),
             RateClass::kScalar16bit);
-  EXPECT_EQ(rate(kBf16, kF32, kSbuf, kSbuf, EngineKind::kScalar), RateClass::kOneInput);
-  EXPECT_EQ(rate(kF32, kBf16, kSbuf, kSbuf, EngineKind::kScalar), RateClass::kOneInput);
+  EXPECT_EQ(rate(kBf16, kFp32, kSbuf, kSbuf, EngineKind::kScalar), RateClass::kOneInput);
+  EXPECT_EQ(rate(kFp32, kBf16, kSbuf, kSbuf, EngineKind::kScalar), RateClass::kOneInput);
   EXPECT_EQ(rate(kBf16, kBf16, kSbuf, kSbuf, EngineKind::kGpSimd), RateClass::kGpSimdOneInput);
   InstructionBench bench;
   TensorCopy strided{.dst = bench.tile(kSbuf, kBf16, {2, 8}, "dst"),
                      .src = bench.tile(kSbuf, kBf16, {2, 80}, "src").slice(1, 0, 8, 9)};
-  Step step = bench.demand(kTensorCopy, strided.draft()).steps[0];
+  Step step = bench.demand(strided).steps[0];
   EXPECT_EQ(step.rate, RateClass::kCopy16bitMixed);
   EXPECT_TRUE(step.strided);
 }

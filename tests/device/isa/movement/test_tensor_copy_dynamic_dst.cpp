@@ -5,24 +5,20 @@
 namespace neuron_sim {
 namespace {
 
-constexpr auto kSbuf = MemoryKind::kSbuf;
-constexpr auto kPsum = MemoryKind::kPsum;
-constexpr auto kF32 = Dtype::kFloat32;
-
 struct DynamicTarget {
-  DynamicTarget(std::vector<int64_t> dst, std::vector<int64_t> src, Dtype target = kF32,
-                Dtype source = kF32, MemoryKind memory = kSbuf) {
+  DynamicTarget(std::vector<int64_t> dst, std::vector<int64_t> src, Dtype target = kFp32,
+                Dtype source = kFp32, MemoryKind memory = kSbuf) {
     instruction.dst = bench.tile(memory, target, std::move(dst), "dst");
     instruction.src = bench.tile(kSbuf, source, std::move(src), "src");
     instruction.offset = bench.tile(kSbuf, Dtype::kInt32, {1, 1}, "offset", {0});
   }
   std::vector<double> run(double offset) {
     bench.set(instruction.offset, {offset});
-    bench.run(kTensorCopyDynamicDst, instruction.draft());
+    bench.run(instruction);
     return bench.get(instruction.dst);
   }
-  std::string error() { return bench.error(kTensorCopyDynamicDst, instruction.draft()); }
-  Step step() { return bench.demand(kTensorCopyDynamicDst, instruction.draft()).steps[0]; }
+  std::string error() { return bench.error(instruction); }
+  Step step() { return bench.demand(instruction).steps[0]; }
 
   InstructionBench bench;
   TensorCopyDynamicDst instruction;
@@ -51,20 +47,19 @@ TEST(TensorCopyDynamicDst, writes_the_slice_that_the_offset_names_and_keeps_the_
 
 TEST(TensorCopyDynamicDst, slices_the_first_free_dimension_of_any_pattern_and_casts) {
   InstructionBench bench;
-  const View wide = bench.tile(kPsum, Dtype::kBfloat16, {128, 7, 6}, "wide");
+  const View wide = bench.tile(kPsum, kBf16, {128, 7, 6}, "wide");
   const View dst = wide.slice(0, 96, 4).slice(2, 1, 3, 2);  // [4, 7, 3]
   bench.set(wide, random_values(128 * 42, -9, 9));
-  const View src = bench.tile(kSbuf, kF32, {4, 2, 3}, "src", random_values(24, -9, 9, 2));
+  const View src = bench.tile(kSbuf, kFp32, {4, 2, 3}, "src", random_values(24, -9, 9, 2));
   const View offset = bench.tile(kSbuf, Dtype::kUint32, {1, 1}, "offset", {5});
   std::vector<double> expected = bench.get(dst);
   const std::vector<double> values = bench.get(src);
   for (size_t p = 0; p < 4; ++p) {
     for (size_t i = 0; i < 6; ++i) {
-      expected[p * 21 + 15 + i] = stored(Dtype::kBfloat16, values[p * 6 + i]);
+      expected[p * 21 + 15 + i] = stored(kBf16, values[p * 6 + i]);
     }
   }
-  bench.run(kTensorCopyDynamicDst,
-            TensorCopyDynamicDst{.dst = dst, .src = src, .offset = offset}.draft());
+  bench.run(TensorCopyDynamicDst{.dst = dst, .src = src, .offset = offset});
   expect_values(bench.get(dst), expected);
 }
 
@@ -105,7 +100,7 @@ TEST(TensorCopyDynamicDst, checks_shapes_and_offset) {
 }
 
 TEST(TensorCopyDynamicDst, demands_the_elements_it_copies_at_a_dynamic_address) {
-  DynamicTarget copy({2, 100}, {2, 7}, Dtype::kBfloat16, Dtype::kBfloat16, kPsum);
+  DynamicTarget copy({2, 100}, {2, 7}, kBf16, kBf16, kPsum);
   EXPECT_EQ(copy.step().rate, RateClass::kOneInput);
   EXPECT_EQ(copy.step().elements, 7);
   EXPECT_TRUE(copy.step().dynamic_address);

@@ -11,13 +11,9 @@
 namespace neuron_sim {
 namespace {
 
-constexpr auto kSbuf = MemoryKind::kSbuf;
-constexpr auto kPsum = MemoryKind::kPsum;
-constexpr auto kF32 = Dtype::kFloat32;
-
 struct DynamicSource {
-  DynamicSource(std::vector<int64_t> src, std::vector<int64_t> dst, Dtype source = kF32,
-                Dtype target = kF32, MemoryKind memory = kSbuf,
+  DynamicSource(std::vector<int64_t> src, std::vector<int64_t> dst, Dtype source = kFp32,
+                Dtype target = kFp32, MemoryKind memory = kSbuf,
                 Architecture architecture = test_architecture())
       : bench(std::move(architecture)) {
     instruction.src = bench.tile(memory, source, std::move(src), "src");
@@ -26,11 +22,11 @@ struct DynamicSource {
   }
   std::vector<double> run(double offset) {
     bench.set(instruction.offset, {offset});
-    bench.run(kTensorCopyDynamicSrc, instruction.draft());
+    bench.run(instruction);
     return bench.get(instruction.dst);
   }
-  std::string error() { return bench.error(kTensorCopyDynamicSrc, instruction.draft()); }
-  Step step() { return bench.demand(kTensorCopyDynamicSrc, instruction.draft()).steps[0]; }
+  std::string error() { return bench.error(instruction); }
+  Step step() { return bench.demand(instruction).steps[0]; }
 
   InstructionBench bench;
   TensorCopyDynamicSrc instruction;
@@ -56,12 +52,11 @@ TEST(TensorCopyDynamicSrc, copies_the_slice_that_the_offset_names_for_all_dtypes
 
 TEST(TensorCopyDynamicSrc, slices_the_first_free_dimension_of_any_pattern_and_casts) {
   InstructionBench bench;
-  const View wide = bench.tile(kPsum, kF32, {40, 7, 6}, "wide", random_values(40 * 42, -9, 9));
+  const View wide = bench.tile(kPsum, kFp32, {40, 7, 6}, "wide", random_values(40 * 42, -9, 9));
   const View src = wide.slice(0, 32, 4).slice(2, 1, 3, 2);  // [4, 7, 3]
   const View dst = bench.tile(kSbuf, Dtype::kInt8, {4, 3, 2}, "dst").permute({0, 2, 1});
   const View offset = bench.tile(kSbuf, Dtype::kUint32, {1, 1}, "offset", {4});
-  bench.run(kTensorCopyDynamicSrc,
-            TensorCopyDynamicSrc{.dst = dst, .src = src, .offset = offset}.draft());
+  bench.run(TensorCopyDynamicSrc{.dst = dst, .src = src, .offset = offset});
   std::vector<double> expected;
   for (const double value : bench.get(src.slice(1, 4, 2))) {
     expected.push_back(stored(Dtype::kInt8, value));
@@ -115,11 +110,11 @@ TEST(TensorCopyDynamicSrc, checks_shapes_offset_and_engine) {
   EXPECT_EQ(DynamicSource({2, 4}, {3, 4}).error(),
             "number of partitions (dimension 0 size of a tile) mismatch in parameters (src[2, 4], "
             "dst[3, 4]) of 'tensor_copy_dynamic_src'");
-  EXPECT_EQ(DynamicSource({1, 4097}, {1, 1}, kF32, kF32, kPsum).error(),
+  EXPECT_EQ(DynamicSource({1, 4097}, {1, 1}, kFp32, kFp32, kPsum).error(),
             "number of elements per partition 4097 in 'src[1, 4097]' of "
             "'tensor_copy_dynamic_src' exceed architecture limitation of 4096 in psum. "
             "(instruction 'tensor_copy_dynamic_src', operand 'src', architecture trn2)");
-  DynamicSource copy({2, 4}, {2, 2}, kF32, kF32, kPsum);
+  DynamicSource copy({2, 4}, {2, 2}, kFp32, kFp32, kPsum);
   copy.instruction.engine = EngineKind::kGpSimd;
   EXPECT_EQ(copy.error(),
             "Expected operand 'src' of 'tensor_copy_dynamic_src' to be in address space 'sbuf', "
@@ -143,7 +138,7 @@ TEST(TensorCopyDynamicSrc, checks_shapes_offset_and_engine) {
 }
 
 TEST(TensorCopyDynamicSrc, demands_the_elements_it_copies_at_a_dynamic_address) {
-  DynamicSource copy({2, 100}, {2, 7}, Dtype::kBfloat16, Dtype::kBfloat16, kPsum);
+  DynamicSource copy({2, 100}, {2, 7}, kBf16, kBf16, kPsum);
   EXPECT_EQ(copy.step().rate, RateClass::kOneInput);
   EXPECT_EQ(copy.step().elements, 7);
   EXPECT_TRUE(copy.step().dynamic_address && copy.step().source_psum);
@@ -156,11 +151,11 @@ TEST(TensorCopyDynamicSrc, demands_the_elements_it_copies_at_a_dynamic_address) 
 /// the mirrored places of `result`.
 std::shared_ptr<const Program> mirror_program(int64_t columns) {
   Builder builder("mirror", load_architecture("trn2"));
-  const View table = builder.argument("table", {128, columns}, kF32);
-  const View output = builder.argument("output", {128, columns}, kF32);
-  const View in = builder.sbuf("in", {128, columns}, kF32);
-  const View out = builder.sbuf("out", {128, columns}, kF32);
-  const View column = builder.sbuf("column", {128, 1}, kF32);
+  const View table = builder.argument("table", {128, columns}, kFp32);
+  const View output = builder.argument("output", {128, columns}, kFp32);
+  const View in = builder.sbuf("in", {128, columns}, kFp32);
+  const View out = builder.sbuf("out", {128, columns}, kFp32);
+  const View column = builder.sbuf("column", {128, 1}, kFp32);
   const View from = builder.sbuf("from", {1, 1}, Dtype::kInt32);
   const View to = builder.sbuf("to", {1, 1}, Dtype::kInt32);
   builder.emit(DmaCopy{.dst = in, .src = table});

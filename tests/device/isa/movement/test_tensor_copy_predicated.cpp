@@ -5,25 +5,22 @@
 namespace neuron_sim {
 namespace {
 
-constexpr auto kSbuf = MemoryKind::kSbuf;
-constexpr auto kPsum = MemoryKind::kPsum;
-constexpr auto kF32 = Dtype::kFloat32;
 constexpr auto kU8 = Dtype::kUint8;
 constexpr Dtype kPredicates[] = {Dtype::kUint8, Dtype::kUint16, Dtype::kUint32};
 
 struct Predicated {
-  explicit Predicated(std::vector<int64_t> shape, Dtype dtype = kF32, Dtype predicate = kU8,
+  explicit Predicated(std::vector<int64_t> shape, Dtype dtype = kFp32, Dtype predicate = kU8,
                       MemoryKind src = kSbuf, MemoryKind mask = kSbuf) {
     instruction.dst = bench.tile(kSbuf, dtype, shape, "dst");
     instruction.src = bench.tile(src, dtype, shape, "src");
     instruction.predicate = bench.tile(mask, predicate, shape, "mask");
   }
   std::vector<double> run() {
-    bench.run(kTensorCopyPredicated, instruction.draft());
+    bench.run(instruction);
     return bench.get(instruction.dst);
   }
-  std::string error() { return bench.error(kTensorCopyPredicated, instruction.draft()); }
-  Step step() { return bench.demand(kTensorCopyPredicated, instruction.draft()).steps[0]; }
+  std::string error() { return bench.error(instruction); }
+  Step step() { return bench.demand(instruction).steps[0]; }
 
   InstructionBench bench;
   TensorCopyPredicated instruction;
@@ -48,7 +45,7 @@ TEST(TensorCopyPredicated, selects_for_all_dtypes_predicates_patterns_and_both_s
             for (size_t i = 0; i < expected.size(); ++i) {
               if ((mask[i] != 0) != reverse) expected[i] = src[i];
             }
-            bench.run(kTensorCopyPredicated, instruction.draft());
+            bench.run(instruction);
             expect_values(bench.get(instruction.dst), expected);
           }
         }
@@ -58,7 +55,7 @@ TEST(TensorCopyPredicated, selects_for_all_dtypes_predicates_patterns_and_both_s
 }
 
 TEST(TensorCopyPredicated, keeps_every_bit_of_what_it_copies_and_of_what_stays) {
-  Predicated copy({1, 4}, kF32, Dtype::kUint32);
+  Predicated copy({1, 4}, kFp32, Dtype::kUint32);
   copy.bench.set_bits(copy.instruction.dst, {0x7F800001, 0x7FC12345, 0xFFFFFFFF, 0x80000000});
   copy.bench.set_bits(copy.instruction.src, {0xFF812345, 0x00000001, 0x7F812345, 0x7F800001});
   copy.bench.set_bits(copy.instruction.predicate, {0x80000000, 0, 1, 0});
@@ -96,7 +93,7 @@ TEST(TensorCopyPredicated, a_constant_is_rounded_to_the_destination) {
 }
 
 TEST(TensorCopyPredicated, the_predicate_may_lie_in_psum_and_the_destination_be_the_source) {
-  Predicated copy({1, 3}, kF32, kU8, kSbuf, kPsum);
+  Predicated copy({1, 3}, kFp32, kU8, kSbuf, kPsum);
   copy.bench.set(copy.instruction.src, {1, 2, 3});
   copy.bench.set(copy.instruction.predicate, {1, 0, 1});
   copy.instruction.dst = copy.instruction.src;
@@ -104,12 +101,12 @@ TEST(TensorCopyPredicated, the_predicate_may_lie_in_psum_and_the_destination_be_
 }
 
 TEST(TensorCopyPredicated, checks_dtypes_spaces_and_shapes) {
-  EXPECT_EQ(Predicated({128, 4096}, kF32, kU8, kPsum).error(), "");
-  EXPECT_EQ(Predicated({2, 2}, kF32, kU8, kPsum, kPsum).error(),
+  EXPECT_EQ(Predicated({128, 4096}, kFp32, kU8, kPsum).error(), "");
+  EXPECT_EQ(Predicated({2, 2}, kFp32, kU8, kPsum, kPsum).error(),
             "operands 'src' and 'predicate' of 'tensor_copy_predicated' are both in PSUM; at most "
             "one input may be (architecture trn2).");
-  for (const Dtype dtype : {Dtype::kInt8, Dtype::kBool, kF32}) {
-    EXPECT_EQ(Predicated({2, 2}, kF32, dtype).error(),
+  for (const Dtype dtype : {Dtype::kInt8, Dtype::kBool, kFp32}) {
+    EXPECT_EQ(Predicated({2, 2}, kFp32, dtype).error(),
               text("dtype ", name(dtype),
                    " of operand 'predicate' of 'tensor_copy_predicated' is not supported; expected "
                    "uint8, uint16 or uint32."));
@@ -119,7 +116,7 @@ TEST(TensorCopyPredicated, checks_dtypes_spaces_and_shapes) {
   EXPECT_EQ(copy.error(),
             "dtype int32 of operand 'src' of 'tensor_copy_predicated' is not supported; expected "
             "float32, the dtype of dst.");
-  copy.instruction.src = copy.bench.tile(kSbuf, kF32, {2, 1}, "s");
+  copy.instruction.src = copy.bench.tile(kSbuf, kFp32, {2, 1}, "s");
   EXPECT_EQ(copy.error(),
             "number of elements per partition mismatch in parameters (dst[2, 2], src[2, 1]) of "
             "'tensor_copy_predicated'");
@@ -130,7 +127,7 @@ TEST(TensorCopyPredicated, checks_dtypes_spaces_and_shapes) {
   EXPECT_EQ(Predicated({129, 1}).error(),
             "number of partitions 129 exceed architecture limitation of 128. (instruction "
             "'tensor_copy_predicated', operand 'predicate', architecture trn2)");
-  EXPECT_EQ(Predicated({1, 4097}, kF32, kU8, kPsum).error(),
+  EXPECT_EQ(Predicated({1, 4097}, kFp32, kU8, kPsum).error(),
             "number of elements per partition 4097 in 'src[1, 4097]' of 'tensor_copy_predicated' "
             "exceed architecture limitation of 4096 in psum. (instruction "
             "'tensor_copy_predicated', operand 'src', architecture trn2)");
@@ -140,7 +137,7 @@ TEST(TensorCopyPredicated, demands_two_inputs_or_one_pass_with_psum_or_a_constan
   EXPECT_EQ(Predicated({2, 7}).step().rate, RateClass::kTwoInputs);
   EXPECT_EQ(Predicated({2, 7}).step().elements, 7);
   for (const auto& [src, mask] : {std::pair{kPsum, kSbuf}, std::pair{kSbuf, kPsum}}) {
-    const Step step = Predicated({2, 7}, kF32, kU8, src, mask).step();
+    const Step step = Predicated({2, 7}, kFp32, kU8, src, mask).step();
     EXPECT_EQ(step.rate, RateClass::kTwoInputsPsum);
     EXPECT_TRUE(step.source_psum);
   }

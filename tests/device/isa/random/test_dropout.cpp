@@ -6,9 +6,6 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-constexpr Dtype kFp32 = Dtype::kFloat32;
-
 bool drops(uint32_t number, double prob) { return std::floor(number / 256.0) / 16777216 < prob; }
 
 TEST(Dropout, zeroes_what_is_drawn_and_copies_the_rest_bit_for_bit) {
@@ -26,7 +23,7 @@ TEST(Dropout, zeroes_what_is_drawn_and_copies_the_rest_bit_for_bit) {
         for (size_t i = 0; i < expected.size(); ++i) {
           if (drops(numbers[i], 0.375)) expected[i] = 0;
         }
-        bench.run(kDropout, Dropout{.dst = dst, .data = data, .prob = 0.375}.draft());
+        bench.run(Dropout{.dst = dst, .data = data, .prob = 0.375});
         ASSERT_EQ(bench.bits(dst), expected) << name(dtype);
       }
     }
@@ -39,15 +36,15 @@ TEST(Dropout, keeps_large_integers_nan_payloads_and_the_sign_of_zero) {
     const View data = bench.tile(kSbuf, dtype, {1, 4}, "data");
     const std::vector<uint32_t> bits = {0x7FFFFFFFU, 0x01000001U, 0xFFC12345U, 0x80000000U};
     bench.set_bits(data, bits);
-    bench.run(kDropout, Dropout{.dst = data, .data = data}.draft());
+    bench.run(Dropout{.dst = data, .data = data});
     EXPECT_EQ(bench.bits(data), bits);
-    bench.run(kDropout, Dropout{.dst = data, .data = data, .prob = 1}.draft());
+    bench.run(Dropout{.dst = data, .data = data, .prob = 1});
     EXPECT_EQ(bench.bits(data), (std::vector<uint32_t>{0, 0, 0, 0}));
   }
 }
 
 TEST(Dropout, takes_a_probability_per_partition) {
-  for (const Dtype dtype : {kFp32, Dtype::kBfloat16, Dtype::kFloat16, Dtype::kFloat8E4m3}) {
+  for (const Dtype dtype : {kFp32, kBf16, Dtype::kFloat16, Dtype::kFloat8E4m3}) {
     InstructionBench bench;
     seed_lanes(bench, EngineState::kVectorRandom, 8);
     const auto numbers =
@@ -55,7 +52,7 @@ TEST(Dropout, takes_a_probability_per_partition) {
     const std::vector<double> probabilities = {0.5, 0, 1, -1, 7, NAN};
     const View dst = bench.tile(kSbuf, kFp32, {6, 40}, "dst", std::vector<double>(240, 3));
     const View prob = bench.tile(kSbuf, dtype, {6, 1}, "prob", probabilities);
-    bench.run(kDropout, Dropout{.dst = dst, .data = dst, .prob_tile = prob}.draft());
+    bench.run(Dropout{.dst = dst, .data = dst, .prob_tile = prob});
     std::vector<double> expected;
     for (size_t i = 0; i < 240; ++i) {
       expected.push_back(drops(numbers[i], probabilities[i / 40]) ? 0 : 3);
@@ -73,16 +70,16 @@ TEST(Dropout, drops_the_share_it_is_asked_for_and_repeats_with_the_state) {
       const View dst = bench.tile(kSbuf, kFp32, {128, 4096}, "dst");
       const Dropout dropout{.dst = dst, .data = ones, .prob = prob};
       seed_lanes(bench, EngineState::kVectorRandom, 77);
-      bench.run(kDropout, dropout.draft());
+      bench.run(dropout);
       const std::vector<double> first = bench.get(dst);
       double kept = 0;
       for (const double value : first) kept += value;
       const double count = 128 * 4096;
       EXPECT_LT(std::abs(kept / count - (1 - prob)), 5 * std::sqrt(prob * (1 - prob) / count));
-      bench.run(kDropout, dropout.draft());
+      bench.run(dropout);
       EXPECT_NE(bench.get(dst), first);
       seed_lanes(bench, EngineState::kVectorRandom, 77);
-      bench.run(kDropout, dropout.draft());
+      bench.run(dropout);
       EXPECT_EQ(bench.get(dst), first);
     }
   }
@@ -90,7 +87,7 @@ TEST(Dropout, drops_the_share_it_is_asked_for_and_repeats_with_the_state) {
 
 TEST(Dropout, checks_dtypes_probability_and_engine) {
   InstructionBench bench;
-  const auto error = [&](const Dropout& dropout) { return bench.error(kDropout, dropout.draft()); };
+  const auto error = [&](const Dropout& dropout) { return bench.error(dropout); };
   const View data = bench.tile(kSbuf, kFp32, {2, 3}, "data");
   const View integers = bench.tile(kSbuf, Dtype::kInt8, {2, 3}, "integers");
   const View half = bench.tile(kSbuf, Dtype::kFloat16, {2, 1}, "half");
@@ -120,13 +117,13 @@ TEST(Dropout, demands_one_pass_over_the_data) {
   InstructionBench bench;
   Dropout dropout{.dst = bench.tile(kSbuf, kFp32, {2, 30}, "dst"),
                   .data = bench.tile(kPsum, kFp32, {2, 30}, "data")};
-  const Step step = bench.demand(kDropout, dropout.draft()).steps[0];
+  const Step step = bench.demand(dropout).steps[0];
   EXPECT_EQ(step.rate, RateClass::kOneInput);
   EXPECT_EQ(step.elements, 30);
   EXPECT_TRUE(step.source_psum);
   EXPECT_FALSE(step.pointer_operand);
   dropout.prob_tile = bench.tile(kSbuf, kFp32, {2, 1}, "prob");
-  EXPECT_TRUE(bench.demand(kDropout, dropout.draft()).steps[0].pointer_operand);
+  EXPECT_TRUE(bench.demand(dropout).steps[0].pointer_operand);
 }
 
 }  // namespace

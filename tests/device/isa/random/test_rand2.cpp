@@ -6,9 +6,6 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-constexpr Dtype kFp32 = Dtype::kFloat32;
-
 /// min + u (max - min) with u of the upper 24 bits, every operation rounded to fp32.
 double expected_value(uint32_t number, double min, double max) {
   const double range = round_to(kFp32, max - min);
@@ -25,7 +22,7 @@ TEST(Rand2, is_uniform_between_min_and_max_for_every_dtype_and_pattern) {
       const auto numbers =
           next_numbers(bench, EngineState::kVectorRandom, RandomGenerator::kFourXorwow, 3, 24);
       const View dst = pattern_view(bench, pattern, dtype, "dst", kPsum);
-      bench.run(kRand2, Rand2{.dst = dst, .min = -3.5, .max = 100}.draft());
+      bench.run(Rand2{.dst = dst, .min = -3.5, .max = 100});
       std::vector<double> expected;
       for (const uint32_t number : numbers) {
         expected.push_back(stored(dtype, expected_value(number, -3.5, 100)));
@@ -45,7 +42,7 @@ TEST(Rand2, takes_limits_per_partition) {
   const Rand2 instruction{.dst = bench.tile(kSbuf, kFp32, {3, 5}, "dst"),
                           .min_tile = bench.tile(kSbuf, kFp32, {3, 1}, "low", low),
                           .max_tile = bench.tile(kPsum, kFp32, {3, 1}, "high", high)};
-  bench.run(kRand2, instruction.draft());
+  bench.run(instruction);
   std::vector<double> expected;
   for (size_t i = 0; i < 15; ++i) {
     expected.push_back(expected_value(numbers[i], low[i / 5], high[i / 5]));
@@ -57,7 +54,7 @@ TEST(Rand2, has_the_mean_and_variance_of_its_range) {
   InstructionBench bench(random_architecture(4));
   seed_lanes(bench, EngineState::kVectorRandom, 2026);
   const View dst = bench.tile(kSbuf, kFp32, {128, 4096}, "dst");
-  bench.run(kRand2, Rand2{.dst = dst, .min = 2, .max = 6}.draft());
+  bench.run(Rand2{.dst = dst, .min = 2, .max = 6});
   double sum = 0, squares = 0;
   for (const double value : bench.get(dst)) {
     ASSERT_TRUE(value >= 2 && value <= 6);
@@ -71,7 +68,7 @@ TEST(Rand2, has_the_mean_and_variance_of_its_range) {
 
 TEST(Rand2, checks_generation_limits_and_dtypes) {
   InstructionBench bench(random_architecture(4));
-  const auto error = [&](const Rand2& rand2) { return bench.error(kRand2, rand2.draft()); };
+  const auto error = [&](const Rand2& rand2) { return bench.error(rand2); };
   const View dst = bench.tile(kSbuf, kFp32, {2, 3}, "dst");
   EXPECT_EQ(error({.dst = dst}), "");
   EXPECT_EQ(error({.dst = dst, .min = 1, .max = 1}), "min 1 of 'rand2' must be less than max 1.");
@@ -82,7 +79,7 @@ TEST(Rand2, checks_generation_limits_and_dtypes) {
             "bool_.");
   EXPECT_EQ(error({.dst = dst, .min_tile = dst}),
             "operand 'min[2, 3]' of 'rand2' must have one element per partition, but it has 3.");
-  EXPECT_EQ(error({.dst = dst, .max_tile = bench.tile(kSbuf, Dtype::kBfloat16, {2, 1}, "max")}),
+  EXPECT_EQ(error({.dst = dst, .max_tile = bench.tile(kSbuf, kBf16, {2, 1}, "max")}),
             "dtype bfloat16 of operand 'max' of 'rand2' is not supported; expected float32.");
   EXPECT_EQ(error({.dst = dst, .engine = EngineKind::kGpSimd}),
             "instruction 'rand2' cannot run on the GpSimd engine; architecture trn3 has it on: "
@@ -96,12 +93,12 @@ TEST(Rand2, checks_generation_limits_and_dtypes) {
 TEST(Rand2, demands_its_own_rate) {
   InstructionBench bench(random_architecture(4));
   Rand2 instruction{.dst = bench.tile(kPsum, kFp32, {128, 40}, "dst")};
-  Step step = bench.demand(kRand2, instruction.draft()).steps[0];
+  Step step = bench.demand(instruction).steps[0];
   EXPECT_EQ(step.rate, RateClass::kUniformRandom);
   EXPECT_EQ(step.elements, 40);
   EXPECT_FALSE(step.source_psum || step.pointer_operand);
   instruction.min_tile = bench.tile(kSbuf, kFp32, {128, 1}, "min");
-  EXPECT_TRUE(bench.demand(kRand2, instruction.draft()).steps[0].pointer_operand);
+  EXPECT_TRUE(bench.demand(instruction).steps[0].pointer_operand);
 }
 
 }  // namespace

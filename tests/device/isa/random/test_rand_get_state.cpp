@@ -7,8 +7,6 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-
 TEST(RandGetState, a_state_read_and_set_again_repeats_the_numbers) {
   for (const EngineKind engine : {EngineKind::kGpSimd, EngineKind::kVector}) {
     InstructionBench bench(random_architecture(4));
@@ -18,15 +16,15 @@ TEST(RandGetState, a_state_read_and_set_again_repeats_the_numbers) {
     const View saved =
         bench.tile(vector ? kPsum : kSbuf, Dtype::kUint32, {128, vector ? 24 : 6}, "saved");
     const View dst = bench.tile(kSbuf, Dtype::kUint32, {128, 7}, "dst");
-    bench.run(kRng, Rng{dst, engine}.draft());
-    bench.run(kRandGetState, RandGetState{saved, engine}.draft());
+    bench.run(Rng{dst, engine});
+    bench.run(RandGetState{saved, engine});
     EXPECT_EQ(bench.bits(saved), bench.bits(engine_state(lanes, 128)));
-    bench.run(kRng, Rng{dst, engine}.draft());
+    bench.run(Rng{dst, engine});
     const std::vector<uint32_t> first = bench.bits(dst);
-    bench.run(kRng, Rng{dst, engine}.draft());
+    bench.run(Rng{dst, engine});
     EXPECT_NE(bench.bits(dst), first);
-    bench.run(kRandSetState, RandSetState{saved, engine}.draft());
-    bench.run(kRng, Rng{dst, engine}.draft());
+    bench.run(RandSetState{saved, engine});
+    bench.run(Rng{dst, engine});
     EXPECT_EQ(bench.bits(dst), first);
   }
 }
@@ -36,14 +34,14 @@ TEST(RandGetState, gives_the_first_lanes_to_any_partitions) {
   seed_lanes(bench, EngineState::kGpSimdRandom, 5);
   const View dst =
       bench.tile(kSbuf, Dtype::kUint32, {128, 6, 2}, "dst").slice(0, 96, 3).select(2, 1);
-  bench.run(kRandGetState, RandGetState{dst}.draft());
+  bench.run(RandGetState{dst});
   EXPECT_EQ(bench.bits(dst), bench.bits(engine_state(EngineState::kGpSimdRandom, 3)));
 }
 
 TEST(RandGetState, checks_generation_engine_dtype_and_words) {
   InstructionBench bench(random_architecture(2));
   const auto error = [&](const View& tile, EngineKind engine = EngineKind::kAuto) {
-    return bench.error(kRandGetState, RandGetState{tile, engine}.draft());
+    return bench.error(RandGetState{tile, engine});
   };
   const View six = bench.tile(kSbuf, Dtype::kUint32, {128, 6}, "six");
   EXPECT_EQ(error(six),
@@ -57,7 +55,7 @@ TEST(RandGetState, checks_generation_engine_dtype_and_words) {
   EXPECT_EQ(error(six.slice(1, 0, 5)),
             "operand 'dst' of 'rand_get_state' has 5 elements per partition; the random state of "
             "a lane of the GpSimd engine has 6.");
-  EXPECT_EQ(error(bench.tile(kSbuf, Dtype::kFloat32, {128, 6}, "six")),
+  EXPECT_EQ(error(bench.tile(kSbuf, kFp32, {128, 6}, "six")),
             "dtype float32 of operand 'dst' of 'rand_get_state' is not supported; expected "
             "uint32.");
 }
@@ -65,7 +63,7 @@ TEST(RandGetState, checks_generation_engine_dtype_and_words) {
 TEST(RandGetState, demands_a_copy_of_the_words) {
   InstructionBench bench;
   const View six = bench.tile(kSbuf, Dtype::kUint32, {128, 6}, "six");
-  const Step step = bench.demand(kRandGetState, RandGetState{six}.draft()).steps[0];
+  const Step step = bench.demand(RandGetState{six}).steps[0];
   EXPECT_EQ(step.rate, RateClass::kGpSimdOneInput);
   EXPECT_EQ(step.elements, 6);
 }

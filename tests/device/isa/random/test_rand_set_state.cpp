@@ -6,8 +6,6 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-
 TEST(RandSetState, loads_the_words_of_the_lanes_it_has_partitions_for) {
   InstructionBench bench;
   const View lanes = engine_state(EngineState::kGpSimdRandom, 128);
@@ -18,7 +16,7 @@ TEST(RandSetState, loads_the_words_of_the_lanes_it_has_partitions_for) {
   const View wide = bench.tile(kSbuf, Dtype::kUint32, {128, 12}, "words");
   const View source = wide.slice(0, 64, 5).slice(1, 0, 6, 2);
   bench.set_bits(source, words);
-  bench.run(kRandSetState, RandSetState{source}.draft());
+  bench.run(RandSetState{source});
   EXPECT_EQ(bench.bits(lanes), expected);
 }
 
@@ -29,9 +27,9 @@ TEST(RandSetState, vector_states_are_four_xorwow_states_on_neuron_core_v4) {
   std::vector<uint32_t> all(24, 0);
   std::copy(paper.begin(), paper.end(), all.begin());
   bench.set_bits(words, all);
-  bench.run(kRandSetState, RandSetState{words, EngineKind::kVector}.draft());
+  bench.run(RandSetState{words, EngineKind::kVector});
   const View dst = bench.tile(kSbuf, Dtype::kUint32, {1, 5}, "dst");
-  bench.run(kRng, Rng{dst}.draft());
+  bench.run(Rng{dst});
   EXPECT_EQ(bench.bits(dst),
             (std::vector<uint32_t>{246875399, 362437, 362437, 362437, 3690007200}));
 }
@@ -39,7 +37,7 @@ TEST(RandSetState, vector_states_are_four_xorwow_states_on_neuron_core_v4) {
 TEST(RandSetState, checks_generation_engine_dtype_and_words) {
   InstructionBench bench(random_architecture(2));
   const auto error = [&](const View& tile, EngineKind engine = EngineKind::kAuto) {
-    return bench.error(kRandSetState, RandSetState{tile, engine}.draft());
+    return bench.error(RandSetState{tile, engine});
   };
   const View six = bench.tile(kSbuf, Dtype::kUint32, {128, 6}, "six");
   const View all = bench.tile(kSbuf, Dtype::kUint32, {128, 24}, "all");
@@ -78,12 +76,12 @@ TEST(RandSetState, demands_a_copy_of_the_words) {
   InstructionBench bench(random_architecture(4));
   const View six = bench.tile(kSbuf, Dtype::kUint32, {128, 6}, "six");
   const View all = bench.tile(kSbuf, Dtype::kUint32, {128, 24}, "all");
-  const Step gpsimd = bench.demand(kRandSetState, RandSetState{six}.draft()).steps[0];
+  const Step gpsimd = bench.demand(RandSetState{six}).steps[0];
   EXPECT_EQ(gpsimd.rate, RateClass::kGpSimdOneInput);
   EXPECT_EQ(gpsimd.elements, 6);
   const RandSetState vector{all, EngineKind::kVector};
-  EXPECT_EQ(bench.demand(kRandSetState, vector.draft()).steps[0].rate, RateClass::kOneInput);
-  EXPECT_EQ(bench.demand(kRandSetState, vector.draft()).steps[0].elements, 24);
+  EXPECT_EQ(bench.demand(vector).steps[0].rate, RateClass::kOneInput);
+  EXPECT_EQ(bench.demand(vector).steps[0].elements, 24);
 }
 
 }  // namespace

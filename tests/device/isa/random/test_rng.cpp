@@ -6,8 +6,6 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-
 struct EngineCase {
   EngineKind engine;
   int64_t generation;
@@ -35,7 +33,7 @@ TEST(Rng, gives_the_low_bits_of_each_lane_s_numbers_over_access_patterns) {
         const View dst = pattern_view(bench, pattern, dtype, "dst");
         const std::vector<uint32_t> numbers =
             next_numbers(bench, entry.state, entry.generator, 3, 24);
-        bench.run(kRng, Rng{.dst = dst, .engine = entry.engine}.draft());
+        bench.run(Rng{.dst = dst, .engine = entry.engine});
         const std::vector<uint32_t> bits = bench.bits(dst);
         const uint32_t mask = 0xFFFFFFFFU >> (32 - 8 * itemsize(dtype));
         for (size_t i = 0; i < bits.size(); ++i) ASSERT_EQ(bits[i], numbers[i] & mask) << i;
@@ -53,7 +51,7 @@ TEST(Rng, a_second_instruction_goes_on_where_the_first_stopped) {
         next_numbers(bench, entry.state, entry.generator, 128, 16);
     std::vector<std::vector<uint32_t>> halves;
     for (int i = 0; i < 2; ++i) {
-      bench.run(kRng, Rng{.dst = dst, .engine = entry.engine}.draft());
+      bench.run(Rng{.dst = dst, .engine = entry.engine});
       halves.push_back(bench.bits(dst));
     }
     for (size_t i = 0; i < numbers.size(); ++i) {
@@ -64,18 +62,18 @@ TEST(Rng, a_second_instruction_goes_on_where_the_first_stopped) {
 
 TEST(Rng, checks_engine_generation_dtype_and_size) {
   InstructionBench bench(random_architecture(2));
-  const auto error = [&](const Rng& rng) { return bench.error(kRng, rng.draft()); };
+  const auto error = [&](const Rng& rng) { return bench.error(rng); };
   const View dst = bench.tile(kSbuf, Dtype::kUint32, {2, 3}, "dst");
   EXPECT_EQ(error({.dst = dst}), "");
   EXPECT_EQ(error({.dst = dst, .engine = EngineKind::kGpSimd}),
             "instruction 'rng on GpSimd' needs NeuronCore-v3 or newer; architecture trn1 is a "
             "NeuronCore-v2.");
-  EXPECT_EQ(bench.error_kind(kRng, Rng{.dst = dst, .engine = EngineKind::kGpSimd}.draft()),
+  EXPECT_EQ(bench.error_kind(Rng{.dst = dst, .engine = EngineKind::kGpSimd}),
             ErrorKind::kNotImplemented);
   EXPECT_EQ(error({.dst = dst, .engine = EngineKind::kScalar}),
             "instruction 'rng' cannot run on the Scalar engine; architecture trn1 has it on: "
             "Vector, GpSimd.");
-  for (const Dtype dtype : {Dtype::kBool, Dtype::kFloat32, Dtype::kBfloat16}) {
+  for (const Dtype dtype : {Dtype::kBool, kFp32, kBf16}) {
     EXPECT_EQ(error({.dst = bench.tile(kSbuf, dtype, {2, 3}, "dst")}),
               text("dtype ", name(dtype), " of operand 'dst' of 'rng' is not supported; expected ",
                    "an integer of 8, 16 or 32 bits."));
@@ -96,13 +94,12 @@ TEST(Rng, checks_engine_generation_dtype_and_size) {
 TEST(Rng, demands_a_copy_s_work_without_a_source) {
   InstructionBench bench;
   const View dst = bench.tile(kPsum, Dtype::kUint32, {128, 3, 4}, "dst");
-  const Step vector = bench.demand(kRng, Rng{.dst = dst}.draft()).steps[0];
+  const Step vector = bench.demand(Rng{.dst = dst}).steps[0];
   EXPECT_EQ(vector.rate, RateClass::kOneInput);
   EXPECT_EQ(vector.elements, 12);
   EXPECT_FALSE(vector.source_psum);
   const View sbuf = bench.tile(kSbuf, Dtype::kUint32, {128, 5}, "dst");
-  EXPECT_EQ(bench.demand(kRng, Rng{sbuf, EngineKind::kGpSimd}.draft()).steps[0].rate,
-            RateClass::kGpSimdOneInput);
+  EXPECT_EQ(bench.demand(Rng{sbuf, EngineKind::kGpSimd}).steps[0].rate, RateClass::kGpSimdOneInput);
 }
 
 }  // namespace

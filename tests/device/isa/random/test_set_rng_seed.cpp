@@ -6,8 +6,6 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-
 TEST(SetRngSeed, one_seed_gives_the_same_numbers_again_and_another_others) {
   for (const int64_t generation : {2, 3, 4}) {
     InstructionBench bench(random_architecture(generation));
@@ -15,8 +13,8 @@ TEST(SetRngSeed, one_seed_gives_the_same_numbers_again_and_another_others) {
     const View seed = bench.tile(kPsum, Dtype::kUint32, {1, 1}, "seed");
     const auto draw = [&](uint32_t value) {
       bench.set_bits(seed, {value});
-      bench.run(kSetRngSeed, SetRngSeed{seed}.draft());
-      bench.run(kRng, Rng{dst}.draft());
+      bench.run(SetRngSeed{seed});
+      bench.run(Rng{dst});
       return bench.bits(dst);
     };
     const std::vector<uint32_t> first = draw(42), other = draw(43);
@@ -28,12 +26,12 @@ TEST(SetRngSeed, one_seed_gives_the_same_numbers_again_and_another_others) {
 }
 
 TEST(SetRngSeed, seeds_all_lanes_from_the_bits_of_any_dtype_of_32_bits) {
-  for (const Dtype dtype : {Dtype::kInt32, Dtype::kUint32, Dtype::kFloat32, Dtype::kTfloat32}) {
+  for (const Dtype dtype : {Dtype::kInt32, Dtype::kUint32, kFp32, Dtype::kTfloat32}) {
     InstructionBench bench;
     const View tile = bench.tile(kSbuf, dtype, {128, 3}, "tile");
     const View seed = tile.slice(0, 32, 1).slice(1, 2, 1);
     bench.set_bits(seed, {0xC0490FDBU});
-    bench.run(kSetRngSeed, SetRngSeed{seed}.draft());
+    bench.run(SetRngSeed{seed});
     const std::vector<uint32_t> state = bench.bits(engine_state(EngineState::kVectorRandom, 128));
     seed_lanes(bench, EngineState::kVectorRandom, 0xC0490FDBU);
     EXPECT_EQ(state, bench.bits(engine_state(EngineState::kVectorRandom, 128)));
@@ -42,9 +40,7 @@ TEST(SetRngSeed, seeds_all_lanes_from_the_bits_of_any_dtype_of_32_bits) {
 
 TEST(SetRngSeed, checks_shape_dtype_and_engine) {
   InstructionBench bench;
-  const auto error = [&](const SetRngSeed& instruction) {
-    return bench.error(kSetRngSeed, instruction.draft());
-  };
+  const auto error = [&](const SetRngSeed& instruction) { return bench.error(instruction); };
   EXPECT_EQ(error({bench.tile(kSbuf, Dtype::kUint32, {1, 1}, "seed")}), "");
   EXPECT_EQ(error({bench.tile(kSbuf, Dtype::kUint32, {1, 2}, "seed")}),
             "operand 'src_seeds' of 'set_rng_seed' must be a [1, 1] tile, but it is seed[1, 2].");
@@ -61,7 +57,7 @@ TEST(SetRngSeed, checks_shape_dtype_and_engine) {
 TEST(SetRngSeed, demands_the_work_of_one_element) {
   InstructionBench bench;
   const SetRngSeed instruction{bench.tile(kPsum, Dtype::kUint32, {1, 1}, "seed")};
-  const Step step = bench.demand(kSetRngSeed, instruction.draft()).steps[0];
+  const Step step = bench.demand(instruction).steps[0];
   EXPECT_EQ(step.elements, 1);
   EXPECT_TRUE(step.source_psum);
 }

@@ -6,29 +6,25 @@
 namespace neuron_sim {
 namespace {
 
-constexpr auto kSbuf = MemoryKind::kSbuf;
-constexpr auto kPsum = MemoryKind::kPsum;
-constexpr auto kF32 = Dtype::kFloat32;
-
 TEST(BnAggr, merges_the_statistics_of_tiles_of_any_size_to_mean_and_variance) {
   for (const std::vector<int64_t>& sizes :
        {std::vector<int64_t>{1}, {2}, {512}, {512, 512, 176}, {1, 1, 1}, {7, 512, 2, 3}}) {
     InstructionBench bench;
     const auto tiles = static_cast<int64_t>(sizes.size());
-    const View all = bench.tile(kSbuf, kF32, {4, tiles, 6}, "statistics");
+    const View all = bench.tile(kSbuf, kFp32, {4, tiles, 6}, "statistics");
     std::vector<std::vector<double>> rows(4);
     for (int64_t t = 0; t < tiles; ++t) {
       const int64_t size = sizes[static_cast<size_t>(t)];
-      const View data = bench.tile(kSbuf, kF32, {4, size}, "data",
+      const View data = bench.tile(kSbuf, kFp32, {4, size}, "data",
                                    random_values(4 * size, -1, 7, static_cast<unsigned>(t)));
       const std::vector<double> values = bench.get(data);
       for (size_t i = 0; i < values.size(); ++i) {
         rows[i / static_cast<size_t>(size)].push_back(values[i]);
       }
-      bench.run(kBnStats, BnStats{.dst = all.select(1, Affine(t)), .data = data}.draft());
+      bench.run(BnStats{.dst = all.select(1, Affine(t)), .data = data});
     }
-    const View dst = bench.tile(kPsum, kF32, {4, 2}, "dst");
-    bench.run(kBnAggr, BnAggr{.dst = dst, .data = all}.draft());
+    const View dst = bench.tile(kPsum, kFp32, {4, 2}, "dst");
+    bench.run(BnAggr{.dst = dst, .data = all});
     const std::vector<double> actual = bench.get(dst);
     for (size_t p = 0; p < 4; ++p) {
       double mean = 0, variance = 0;
@@ -50,7 +46,7 @@ TEST(BnAggr, reads_any_dtype_and_pattern_and_rounds_once) {
       SCOPED_TRACE(std::string(name(dtype)));
       InstructionBench bench;
       const View data = pattern_view(bench, source, dtype, "data");
-      const View dst = bench.tile(kSbuf, Dtype::kBfloat16, {3, 2}, "dst");
+      const View dst = bench.tile(kSbuf, kBf16, {3, 2}, "dst");
       const std::vector<double> values = [&] {
         std::vector<double> triples;
         for (int i = 0; i < 24; ++i) {
@@ -61,7 +57,7 @@ TEST(BnAggr, reads_any_dtype_and_pattern_and_rounds_once) {
         return triples;
       }();
       bench.set(data, values);
-      bench.run(kBnAggr, BnAggr{.dst = dst, .data = data}.draft());
+      bench.run(BnAggr{.dst = dst, .data = data});
       std::vector<double> expected;
       for (size_t p = 0; p < 3; ++p) {
         double count = 0, sum = 0, squares = 0;
@@ -73,8 +69,8 @@ TEST(BnAggr, reads_any_dtype_and_pattern_and_rounds_once) {
           const double difference = values[i + 1] - sum / count;
           squares += values[i + 2] + values[i] * difference * difference;
         }
-        expected.push_back(round_to(Dtype::kBfloat16, sum / count));
-        expected.push_back(round_to(Dtype::kBfloat16, squares / count));
+        expected.push_back(round_to(kBf16, sum / count));
+        expected.push_back(round_to(kBf16, squares / count));
       }
       expect_values(bench.get(dst), expected);
     }
@@ -83,19 +79,18 @@ TEST(BnAggr, reads_any_dtype_and_pattern_and_rounds_once) {
 
 TEST(BnAggr, a_triple_of_count_zero_changes_nothing_and_no_count_gives_nan) {
   InstructionBench bench;
-  const View data = bench.tile(kSbuf, kF32, {3, 6}, "data",
+  const View data = bench.tile(kSbuf, kFp32, {3, 6}, "data",
                                {4, 2, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, NAN, 0, 1, 1, 0});
-  const View dst = bench.tile(kSbuf, kF32, {3, 2}, "dst");
-  bench.run(kBnAggr, BnAggr{.dst = dst, .data = data}.draft());
+  const View dst = bench.tile(kSbuf, kFp32, {3, 2}, "dst");
+  bench.run(BnAggr{.dst = dst, .data = data});
   expect_values(bench.get(dst), {2, 2, NAN, NAN, NAN, NAN});
 }
 
 TEST(BnAggr, checks_its_sizes_from_both_sides) {
   InstructionBench bench;
   const auto error = [&](int64_t partitions, int64_t elements, int64_t results) {
-    return bench.error(kBnAggr, BnAggr{.dst = bench.tile(kSbuf, kF32, {partitions, results}, "d"),
-                                       .data = bench.tile(kSbuf, kF32, {partitions, elements}, "x")}
-                                    .draft());
+    return bench.error(BnAggr{.dst = bench.tile(kSbuf, kFp32, {partitions, results}, "d"),
+                              .data = bench.tile(kSbuf, kFp32, {partitions, elements}, "x")});
   };
   EXPECT_EQ(error(128, 3, 2), "");
   EXPECT_EQ(error(1, 65535, 2), "");
@@ -111,19 +106,19 @@ TEST(BnAggr, checks_its_sizes_from_both_sides) {
   EXPECT_EQ(error(129, 3, 2),
             "number of partitions 129 exceed architecture limitation of 128. (instruction "
             "'bn_aggr', operand 'data', architecture trn2)");
-  BnAggr instruction{.dst = bench.tile(kSbuf, kF32, {2, 2}, "d"),
-                     .data = bench.tile(kSbuf, kF32, {2, 6}, "x"),
+  BnAggr instruction{.dst = bench.tile(kSbuf, kFp32, {2, 2}, "d"),
+                     .data = bench.tile(kSbuf, kFp32, {2, 6}, "x"),
                      .engine = EngineKind::kScalar};
-  EXPECT_EQ(bench.error(kBnAggr, instruction.draft()),
+  EXPECT_EQ(bench.error(instruction),
             "instruction 'bn_aggr' cannot run on the Scalar engine; architecture trn2 has it on: "
             "Vector.");
 }
 
 TEST(BnAggr, demands_a_step_per_triple) {
   InstructionBench bench;
-  const BnAggr instruction{.dst = bench.tile(kSbuf, kF32, {2, 2}, "d"),
-                           .data = bench.tile(kPsum, kF32, {2, 18}, "x")};
-  const Step step = bench.demand(kBnAggr, instruction.draft()).steps[0];
+  const BnAggr instruction{.dst = bench.tile(kSbuf, kFp32, {2, 2}, "d"),
+                           .data = bench.tile(kPsum, kFp32, {2, 18}, "x")};
+  const Step step = bench.demand(instruction).steps[0];
   EXPECT_EQ(step.rate, RateClass::kBnAggregate);
   EXPECT_EQ(step.elements, 6);
   EXPECT_TRUE(step.source_psum);

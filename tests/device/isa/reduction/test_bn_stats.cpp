@@ -5,10 +5,6 @@
 namespace neuron_sim {
 namespace {
 
-constexpr auto kSbuf = MemoryKind::kSbuf;
-constexpr auto kPsum = MemoryKind::kPsum;
-constexpr auto kF32 = Dtype::kFloat32;
-
 /// Count, mean and sum of squared differences of every other value, in float64.
 std::vector<double> oracle_half(const std::vector<double>& row, size_t first) {
   double count = 0, sum = 0, squares = 0;
@@ -43,9 +39,9 @@ void expect_statistics(const std::vector<double>& actual, const std::vector<doub
 TEST(BnStats, gives_count_mean_and_squares_of_even_and_odd_elements) {
   for (const int64_t size : {1, 2, 3, 31, 32, 33, 511, 512}) {
     InstructionBench bench;
-    const View data = bench.tile(kPsum, kF32, {3, size}, "data", random_values(3 * size, -1, 5));
-    const View dst = bench.tile(kSbuf, kF32, {3, 6}, "dst");
-    bench.run(kBnStats, BnStats{.dst = dst, .data = data}.draft());
+    const View data = bench.tile(kPsum, kFp32, {3, size}, "data", random_values(3 * size, -1, 5));
+    const View dst = bench.tile(kSbuf, kFp32, {3, 6}, "dst");
+    bench.run(BnStats{.dst = dst, .data = data});
     expect_statistics(bench.get(dst), bench.get(data), 3, 2e-6);
   }
 }
@@ -56,9 +52,9 @@ TEST(BnStats, goes_over_all_dtypes_and_patterns) {
       SCOPED_TRACE(std::string(name(dtype)));
       InstructionBench bench;
       const View data = pattern_view(bench, source, dtype, "data");
-      const View dst = bench.tile(kSbuf, kF32, {3, 2, 6}, "dst").slice(2, 0, 3, 2);
+      const View dst = bench.tile(kSbuf, kFp32, {3, 2, 6}, "dst").slice(2, 0, 3, 2);
       fill_random(bench, data, 6, 0, 9);
-      bench.run(kBnStats, BnStats{.dst = dst, .data = data}.draft());
+      bench.run(BnStats{.dst = dst, .data = data});
       expect_statistics(bench.get(dst), bench.get(data), 3, 2e-6);
     }
   }
@@ -66,9 +62,9 @@ TEST(BnStats, goes_over_all_dtypes_and_patterns) {
 
 TEST(BnStats, rounds_once_to_the_destination) {
   InstructionBench bench;
-  const View data = bench.tile(kSbuf, kF32, {1, 4}, "data", {1.001, 3, 1.001, 5});
-  const View dst = bench.tile(kSbuf, Dtype::kBfloat16, {1, 6}, "dst");
-  bench.run(kBnStats, BnStats{.dst = dst, .data = data}.draft());
+  const View data = bench.tile(kSbuf, kFp32, {1, 4}, "data", {1.001, 3, 1.001, 5});
+  const View dst = bench.tile(kSbuf, kBf16, {1, 6}, "dst");
+  bench.run(BnStats{.dst = dst, .data = data});
   expect_values(bench.get(dst), {2, 1, 0, 2, 4, 2});
 }
 
@@ -76,29 +72,27 @@ TEST(BnStats, does_not_lose_the_variance_of_values_far_from_zero) {
   InstructionBench bench;
   std::vector<double> values;
   for (int i = 0; i < 512; ++i) values.push_back(10000 + (i / 2 % 2));
-  const View data = bench.tile(kSbuf, kF32, {1, 512}, "data", values);
-  const View dst = bench.tile(kSbuf, kF32, {1, 6}, "dst");
-  bench.run(kBnStats, BnStats{.dst = dst, .data = data}.draft());
+  const View data = bench.tile(kSbuf, kFp32, {1, 512}, "data", values);
+  const View dst = bench.tile(kSbuf, kFp32, {1, 6}, "dst");
+  bench.run(BnStats{.dst = dst, .data = data});
   expect_values(bench.get(dst), {256, 10000.5, 64, 256, 10000.5, 64});
 }
 
 TEST(BnStats, nan_and_infinity_stay_in_their_half_and_a_single_element_has_no_odd_half) {
   InstructionBench bench;
-  const View data = bench.tile(kSbuf, kF32, {2, 4}, "data", {1, NAN, 3, 1, 2, 5, INFINITY, 5});
-  const View dst = bench.tile(kSbuf, kF32, {2, 6}, "dst");
-  bench.run(kBnStats, BnStats{.dst = dst, .data = data}.draft());
+  const View data = bench.tile(kSbuf, kFp32, {2, 4}, "data", {1, NAN, 3, 1, 2, 5, INFINITY, 5});
+  const View dst = bench.tile(kSbuf, kFp32, {2, 6}, "dst");
+  bench.run(BnStats{.dst = dst, .data = data});
   expect_values(bench.get(dst), {2, 2, 2, 2, NAN, NAN, 2, INFINITY, NAN, 2, 5, 0});
-  bench.run(kBnStats, BnStats{.dst = dst, .data = data.slice(1, 0, 1)}.draft());
+  bench.run(BnStats{.dst = dst, .data = data.slice(1, 0, 1)});
   expect_values(bench.get(dst), {1, 1, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0});
 }
 
 TEST(BnStats, checks_its_sizes_from_both_sides) {
   InstructionBench bench;
   const auto error = [&](int64_t partitions, int64_t elements, int64_t results) {
-    return bench.error(kBnStats,
-                       BnStats{.dst = bench.tile(kSbuf, kF32, {partitions, results}, "d"),
-                               .data = bench.tile(kSbuf, kF32, {partitions, elements}, "x")}
-                           .draft());
+    return bench.error(BnStats{.dst = bench.tile(kSbuf, kFp32, {partitions, results}, "d"),
+                               .data = bench.tile(kSbuf, kFp32, {partitions, elements}, "x")});
   };
   EXPECT_EQ(error(128, 512, 6), "");
   EXPECT_EQ(error(128, 513, 6),
@@ -111,19 +105,19 @@ TEST(BnStats, checks_its_sizes_from_both_sides) {
     EXPECT_EQ(error(2, 2, results), text("operand 'dst' of 'bn_stats' has ", results,
                                          " elements per partition, but must have 6."));
   }
-  BnStats instruction{.dst = bench.tile(kSbuf, kF32, {2, 6}, "d"),
-                      .data = bench.tile(kSbuf, kF32, {2, 6}, "x"),
+  BnStats instruction{.dst = bench.tile(kSbuf, kFp32, {2, 6}, "d"),
+                      .data = bench.tile(kSbuf, kFp32, {2, 6}, "x"),
                       .engine = EngineKind::kGpSimd};
-  EXPECT_EQ(bench.error(kBnStats, instruction.draft()),
+  EXPECT_EQ(bench.error(instruction),
             "instruction 'bn_stats' cannot run on the GpSimd engine; architecture trn2 has it on: "
             "Vector.");
 }
 
 TEST(BnStats, demands_one_pass) {
   InstructionBench bench;
-  const BnStats instruction{.dst = bench.tile(kSbuf, kF32, {2, 6}, "d"),
-                            .data = bench.tile(kPsum, kF32, {2, 70}, "x")};
-  const Step step = bench.demand(kBnStats, instruction.draft()).steps[0];
+  const BnStats instruction{.dst = bench.tile(kSbuf, kFp32, {2, 6}, "d"),
+                            .data = bench.tile(kPsum, kFp32, {2, 70}, "x")};
+  const Step step = bench.demand(instruction).steps[0];
   EXPECT_EQ(step.rate, RateClass::kOneInput);
   EXPECT_EQ(step.elements, 70);
   EXPECT_TRUE(step.source_psum);

@@ -5,30 +5,27 @@
 namespace neuron_sim {
 namespace {
 
-constexpr auto kSbuf = MemoryKind::kSbuf;
-constexpr auto kPsum = MemoryKind::kPsum;
-constexpr auto kF32 = Dtype::kFloat32;
 constexpr double kLowest = -0x1.fffffep127;
 constexpr AluOp kComparisons[] = {AluOp::kEqual, AluOp::kLess, AluOp::kLessEqual, AluOp::kGreater,
                                   AluOp::kGreaterEqual};
 
 struct Range {
-  explicit Range(std::vector<int64_t> shape, Dtype dtype = kF32, MemoryKind memory = kSbuf,
+  explicit Range(std::vector<int64_t> shape, Dtype dtype = kFp32, MemoryKind memory = kSbuf,
                  Architecture architecture = test_architecture())
       : bench(std::move(architecture)) {
     const int64_t partitions = shape[0];
     instruction.dst = bench.tile(kSbuf, dtype, shape, "dst");
     instruction.on_true_tile = bench.tile(memory, dtype, shape, "x");
-    instruction.bound0 = bench.tile(kSbuf, kF32, {partitions, 1}, "b0");
-    instruction.bound1 = bench.tile(kSbuf, kF32, {partitions, 1}, "b1");
-    instruction.reduce_res = bench.tile(kSbuf, kF32, {partitions, 1}, "max");
+    instruction.bound0 = bench.tile(kSbuf, kFp32, {partitions, 1}, "b0");
+    instruction.bound1 = bench.tile(kSbuf, kFp32, {partitions, 1}, "b1");
+    instruction.reduce_res = bench.tile(kSbuf, kFp32, {partitions, 1}, "max");
   }
   std::vector<double> run() {
-    bench.run(kRangeSelect, instruction.draft());
+    bench.run(instruction);
     return bench.get(instruction.dst);
   }
-  std::string error() { return bench.error(kRangeSelect, instruction.draft()); }
-  Step step() { return bench.demand(kRangeSelect, instruction.draft()).steps[0]; }
+  std::string error() { return bench.error(instruction); }
+  Step step() { return bench.demand(instruction).steps[0]; }
   std::vector<double> largest() { return bench.get(instruction.reduce_res); }
 
   InstructionBench bench;
@@ -80,13 +77,13 @@ TEST(RangeSelect, counts_row_major_over_any_pattern_and_floating_dtype) {
       for (const Pattern target : target_patterns()) {
         SCOPED_TRACE(std::string(name(dtype)));
         InstructionBench bench;
-        RangeSelect instruction{.dst = pattern_view(bench, target, Dtype::kBfloat16, "dst"),
+        RangeSelect instruction{.dst = pattern_view(bench, target, kBf16, "dst"),
                                 .on_true_tile = pattern_view(bench, source, dtype, "x"),
-                                .bound0 = bench.tile(kPsum, kF32, {3, 1}, "b0", {2, 5, 30}),
-                                .bound1 = bench.tile(kSbuf, kF32, {3, 1}, "b1", {9, 24, 40}),
-                                .reduce_res = bench.tile(kSbuf, kF32, {3, 1}, "max")};
+                                .bound0 = bench.tile(kPsum, kFp32, {3, 1}, "b0", {2, 5, 30}),
+                                .bound1 = bench.tile(kSbuf, kFp32, {3, 1}, "b1", {9, 24, 40}),
+                                .reduce_res = bench.tile(kSbuf, kFp32, {3, 1}, "max")};
         if (!is_float(dtype)) {
-          EXPECT_EQ(bench.error(kRangeSelect, instruction.draft()),
+          EXPECT_EQ(bench.error(instruction),
                     text("dtype ", name(dtype),
                          " of operand 'on_true_tile' of 'range_select' is not supported; expected "
                          "a floating dtype."));
@@ -99,10 +96,10 @@ TEST(RangeSelect, counts_row_major_over_any_pattern_and_floating_dtype) {
           const size_t p = i / kPatternElements;
           const auto index = static_cast<double>(i % kPatternElements);
           const double value = index >= low[p] && index < high[p] ? x[i] : kLowest;
-          expected.push_back(stored(Dtype::kBfloat16, value));  // the lowest fp32 becomes -inf
+          expected.push_back(stored(kBf16, value));  // the lowest fp32 becomes -inf
           largest[p] = std::max(largest[p], value);
         }
-        bench.run(kRangeSelect, instruction.draft());
+        bench.run(instruction);
         expect_values(bench.get(instruction.dst), expected);
         expect_values(bench.get(instruction.reduce_res), largest);
       }
@@ -144,12 +141,11 @@ TEST(RangeSelect, needs_generation_three) {
   architecture.name = "trn1";
   architecture.neuron_core = "NeuronCore-v2";
   architecture.generation = 2;
-  Range range({2, 2}, kF32, kSbuf, architecture);
+  Range range({2, 2}, kFp32, kSbuf, architecture);
   EXPECT_EQ(range.error(),
             "instruction 'range_select' needs NeuronCore-v3 or newer; architecture trn1 is a "
             "NeuronCore-v2.");
-  EXPECT_EQ(range.bench.error_kind(kRangeSelect, range.instruction.draft()),
-            ErrorKind::kNotImplemented);
+  EXPECT_EQ(range.bench.error_kind(range.instruction), ErrorKind::kNotImplemented);
   EXPECT_EQ(Range({2, 2}).error(), "");
 }
 
@@ -199,16 +195,16 @@ TEST(RangeSelect, checks_comparisons_values_and_operands) {
   EXPECT_EQ(range.error(),
             "Expected operand 'bound1' of 'range_select' to be in address space 'psum|sbuf', but "
             "it is missing.");
-  EXPECT_EQ(Range({128, 4096}, kF32, kPsum).error(), "");
+  EXPECT_EQ(Range({128, 4096}, kFp32, kPsum).error(), "");
   EXPECT_EQ(
-      Range({1, 4097}, kF32, kPsum).error(),
+      Range({1, 4097}, kFp32, kPsum).error(),
       "number of elements per partition 4097 in 'on_true_tile[1, 4097]' of 'range_select' exceed "
       "architecture limitation of 4096 in psum. (instruction 'range_select', operand "
       "'on_true_tile', architecture trn2)");
 }
 
 TEST(RangeSelect, demands_one_pass_with_and_without_a_result) {
-  Range range({2, 7}, Dtype::kBfloat16, kPsum);
+  Range range({2, 7}, kBf16, kPsum);
   EXPECT_EQ(range.step().rate, RateClass::kOneInput);
   EXPECT_EQ(range.step().elements, 7);
   EXPECT_TRUE(range.step().source_psum && range.step().pointer_operand);

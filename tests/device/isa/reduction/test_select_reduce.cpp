@@ -12,24 +12,21 @@
 namespace neuron_sim {
 namespace {
 
-constexpr auto kSbuf = MemoryKind::kSbuf;
-constexpr auto kPsum = MemoryKind::kPsum;
-constexpr auto kF32 = Dtype::kFloat32;
 constexpr auto kU8 = Dtype::kUint8;
 
 struct Select {
-  explicit Select(std::vector<int64_t> shape, Dtype dtype = kF32, Dtype predicate = kU8,
+  explicit Select(std::vector<int64_t> shape, Dtype dtype = kFp32, Dtype predicate = kU8,
                   MemoryKind on_true = kSbuf, MemoryKind mask = kSbuf) {
     instruction.dst = bench.tile(kSbuf, dtype, shape, "dst");
     instruction.on_true = bench.tile(on_true, dtype, shape, "on_true");
     instruction.predicate = bench.tile(mask, predicate, shape, "mask");
   }
   std::vector<double> run() {
-    bench.run(kSelectReduce, instruction.draft());
+    bench.run(instruction);
     return bench.get(instruction.dst);
   }
-  std::string error() { return bench.error(kSelectReduce, instruction.draft()); }
-  Step step() { return bench.demand(kSelectReduce, instruction.draft()).steps[0]; }
+  std::string error() { return bench.error(instruction); }
+  Step step() { return bench.demand(instruction).steps[0]; }
   std::vector<double> registers(int64_t partitions) {
     return bench.get(engine_state(EngineState::kVectorAccumulator, partitions));
   }
@@ -44,21 +41,21 @@ bool selectable(Dtype dtype) {
 
 TEST(SelectReduce, selects_for_all_dtypes_patterns_and_both_senses_and_takes_the_maximum) {
   for (const Dtype dtype : all_dtypes()) {
-    for (const Dtype target_dtype : {kF32, Dtype::kBfloat16, Dtype::kInt8}) {
+    for (const Dtype target_dtype : {kFp32, kBf16, Dtype::kInt8}) {
       for (const Pattern source : source_patterns()) {
         for (const bool reverse : {false, true}) {
           SCOPED_TRACE(std::string(name(dtype)));
           InstructionBench bench;
-          SelectReduce instruction{.dst = pattern_view(bench, Pattern::kGaps, target_dtype, "dst"),
-                                   .predicate = pattern_view(bench, source, Dtype::kInt16, "mask"),
-                                   .on_true = pattern_view(bench, source, dtype, "on_true"),
-                                   .on_false =
-                                       bench.tile(kPsum, kF32, {3, 1}, "on_false", {-1.3, 2.75, 0}),
-                                   .reduce_res = bench.tile(kSbuf, kF32, {3, 1}, "max"),
-                                   .reduce_command = ReduceCommand::kResetReduce,
-                                   .reverse_pred = reverse};
+          SelectReduce instruction{
+              .dst = pattern_view(bench, Pattern::kGaps, target_dtype, "dst"),
+              .predicate = pattern_view(bench, source, Dtype::kInt16, "mask"),
+              .on_true = pattern_view(bench, source, dtype, "on_true"),
+              .on_false = bench.tile(kPsum, kFp32, {3, 1}, "on_false", {-1.3, 2.75, 0}),
+              .reduce_res = bench.tile(kSbuf, kFp32, {3, 1}, "max"),
+              .reduce_command = ReduceCommand::kResetReduce,
+              .reverse_pred = reverse};
           if (!selectable(dtype)) {
-            EXPECT_EQ(bench.error(kSelectReduce, instruction.draft()),
+            EXPECT_EQ(bench.error(instruction),
                       text("dtype ", name(dtype),
                            " of operand 'on_true' of 'select_reduce' is not supported; expected "
                            "any dtype but tfloat32, int32 and uint32."));
@@ -66,7 +63,7 @@ TEST(SelectReduce, selects_for_all_dtypes_patterns_and_both_senses_and_takes_the
           }
           const std::vector<double> on_true = fill_random(bench, instruction.on_true, 2, 0, 9);
           const std::vector<double> mask = fill_random(bench, instruction.predicate, 3, -1, 1);
-          const double on_false[] = {round_to(kF32, -1.3), 2.75, 0};
+          const double on_false[] = {round_to(kFp32, -1.3), 2.75, 0};
           std::vector<double> expected, largest(3, -INFINITY);
           for (size_t i = 0; i < mask.size(); ++i) {
             const size_t p = i / kPatternElements;
@@ -74,7 +71,7 @@ TEST(SelectReduce, selects_for_all_dtypes_patterns_and_both_senses_and_takes_the
             expected.push_back(stored(target_dtype, value));
             largest[p] = std::max(largest[p], value);
           }
-          bench.run(kSelectReduce, instruction.draft());
+          bench.run(instruction);
           expect_values(bench.get(instruction.dst), expected);
           expect_values(bench.get(instruction.reduce_res), largest);
         }
@@ -101,7 +98,7 @@ TEST(SelectReduce, idle_leaves_the_registers_and_reduce_goes_on) {
   select.run();
   expect_values(select.registers(1), {3});
   select.instruction.reduce_command = ReduceCommand::kIdle;
-  select.instruction.reduce_res = select.bench.tile(kSbuf, Dtype::kBfloat16, {1, 1}, "max");
+  select.instruction.reduce_res = select.bench.tile(kSbuf, kBf16, {1, 1}, "max");
   select.run();
   expect_values(select.bench.get(select.instruction.reduce_res), {3});
 }
@@ -117,15 +114,15 @@ TEST(SelectReduce, nan_wins_where_it_is_selected_and_only_there) {
 }
 
 TEST(SelectReduce, checks_dtypes_spaces_commands_and_shapes) {
-  EXPECT_EQ(Select({128, 4096}, kF32, kU8, kPsum).error(), "");
-  EXPECT_EQ(Select({2, 2}, kF32, kU8, kPsum, kPsum).error(),
+  EXPECT_EQ(Select({128, 4096}, kFp32, kU8, kPsum).error(), "");
+  EXPECT_EQ(Select({2, 2}, kFp32, kU8, kPsum, kPsum).error(),
             "operands 'on_true' and 'predicate' of 'select_reduce' are both in PSUM; at most one "
             "input may be (architecture trn2).");
   for (const Dtype dtype : {Dtype::kInt8, Dtype::kInt16, Dtype::kUint16}) {
-    EXPECT_EQ(Select({2, 2}, kF32, dtype).error(), "");
+    EXPECT_EQ(Select({2, 2}, kFp32, dtype).error(), "");
   }
-  for (const Dtype dtype : {Dtype::kBool, Dtype::kUint32, kF32}) {
-    EXPECT_EQ(Select({2, 2}, kF32, dtype).error(),
+  for (const Dtype dtype : {Dtype::kBool, Dtype::kUint32, kFp32}) {
+    EXPECT_EQ(Select({2, 2}, kFp32, dtype).error(),
               text("dtype ", name(dtype),
                    " of operand 'predicate' of 'select_reduce' is not supported; expected int8, "
                    "uint8, int16 or uint16."));
@@ -146,19 +143,19 @@ TEST(SelectReduce, checks_dtypes_spaces_commands_and_shapes) {
   EXPECT_EQ(select.error(),
             "dtype int32 of operand 'reduce_res' of 'select_reduce' is not supported; expected a "
             "floating dtype.");
-  select.instruction.reduce_res = select.bench.tile(kSbuf, kF32, {3, 1}, "r");
+  select.instruction.reduce_res = select.bench.tile(kSbuf, kFp32, {3, 1}, "r");
   EXPECT_EQ(select.error(),
             "number of partitions (dimension 0 size of a tile) mismatch in parameters (data[2, "
             "2], reduce_res[3, 1]) of 'select_reduce'");
   select.instruction.reduce_res = View();
-  select.instruction.on_false = select.bench.tile(kSbuf, kF32, {2, 2}, "f");
+  select.instruction.on_false = select.bench.tile(kSbuf, kFp32, {2, 2}, "f");
   EXPECT_EQ(select.error(),
             "operand 'on_false[2, 2]' of 'select_reduce' must have one element per partition, but "
             "it has 2.");
   EXPECT_EQ(Select({129, 1}).error(),
             "number of partitions 129 exceed architecture limitation of 128. (instruction "
             "'select_reduce', operand 'on_true', architecture trn2)");
-  EXPECT_EQ(Select({1, 4097}, kF32, kU8, kPsum).error(),
+  EXPECT_EQ(Select({1, 4097}, kFp32, kU8, kPsum).error(),
             "number of elements per partition 4097 in 'on_true[1, 4097]' of 'select_reduce' "
             "exceed architecture limitation of 4096 in psum. (instruction 'select_reduce', "
             "operand 'on_true', architecture trn2)");
@@ -169,28 +166,28 @@ TEST(SelectReduce, demands_two_inputs_and_reading_the_registers) {
   EXPECT_EQ(select.step().rate, RateClass::kTwoInputs);
   EXPECT_EQ(select.step().elements, 7);
   EXPECT_FALSE(select.step().reads_accumulator || select.step().pointer_operand);
-  select.instruction.reduce_res = select.bench.tile(kSbuf, kF32, {2, 1}, "r");
-  select.instruction.on_false = select.bench.tile(kSbuf, kF32, {2, 1}, "f");
+  select.instruction.reduce_res = select.bench.tile(kSbuf, kFp32, {2, 1}, "r");
+  select.instruction.on_false = select.bench.tile(kSbuf, kFp32, {2, 1}, "f");
   EXPECT_TRUE(select.step().reads_accumulator && select.step().pointer_operand);
-  EXPECT_EQ(Select({2, 7}, kF32, kU8, kPsum).step().rate, RateClass::kTwoInputsPsum);
+  EXPECT_EQ(Select({2, 7}, kFp32, kU8, kPsum).step().rate, RateClass::kTwoInputsPsum);
 }
 
 /// One maximum over four tiles: each of three instructions goes on where the previous one stopped.
 std::shared_ptr<const Program> chained_program() {
   Builder builder("chained", load_architecture("trn2"));
-  const View in = builder.argument("in", {4, 128, 50}, kF32);
-  const View bounds = builder.argument("bounds", {128, 2}, kF32);
-  const View out = builder.argument("out", {128, 1}, kF32);
-  const View bound = builder.sbuf("bound", {128, 2}, kF32);
-  const View largest = builder.sbuf("largest", {128, 1}, kF32);
+  const View in = builder.argument("in", {4, 128, 50}, kFp32);
+  const View bounds = builder.argument("bounds", {128, 2}, kFp32);
+  const View out = builder.argument("out", {128, 1}, kFp32);
+  const View bound = builder.sbuf("bound", {128, 2}, kFp32);
+  const View largest = builder.sbuf("largest", {128, 1}, kFp32);
   builder.emit(DmaCopy{.dst = bound, .src = bounds});
   std::vector<View> tiles;
   for (int64_t i = 0; i < 4; ++i) {
-    tiles.push_back(builder.sbuf(text("tile", i), {128, 50}, kF32));
+    tiles.push_back(builder.sbuf(text("tile", i), {128, 50}, kFp32));
     builder.emit(DmaCopy{.dst = tiles.back(), .src = in.select(0, Affine(i))});
   }
   const View mask = builder.sbuf("mask", {128, 50}, kU8);
-  const View copy = builder.sbuf("copy", {128, 50}, kF32);
+  const View copy = builder.sbuf("copy", {128, 50}, kFp32);
   builder.emit(TensorCopy{.dst = mask, .src = tiles[3]});
   builder.emit(TensorScalarReduce{.dst = copy, .data = tiles[0], .reduce_op = AluOp::kMaximum});
   builder.emit(SelectReduce{.dst = copy,

@@ -7,9 +7,7 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
 using enum PartitionReduction;
-constexpr Dtype kFp32 = Dtype::kFloat32;
 
 /// In double, over the rows of a row-major array.
 std::vector<double> reduced(PartitionReduction op, const std::vector<double>& data,
@@ -27,8 +25,7 @@ std::vector<double> reduced(PartitionReduction op, const std::vector<double>& da
 }
 
 void run_reduce(InstructionBench& bench, PartitionReduction op, const View& dst, const View& data) {
-  bench.run(kTensorPartitionReduce,
-            TensorPartitionReduce{.dst = dst, .op = op, .data = data}.draft());
+  bench.run(TensorPartitionReduce{.dst = dst, .op = op, .data = data});
 }
 
 TEST(TensorPartitionReduce, AddsAveragesAndMaximisesEveryDtype) {
@@ -60,10 +57,10 @@ TEST(TensorPartitionReduce, AccumulatesInFp32AndRoundsOnce) {
   run_reduce(bench, kAdd, dst, data);
   const std::vector<double> actual = bench.get(dst), expected = reduced(kAdd, bench.get(data), 128);
   for (size_t i = 0; i < 7; ++i) EXPECT_NEAR(actual[i], expected[i], 128 * 512 * 6e-8);
-  const View narrow = bench.tile(kSbuf, Dtype::kBfloat16, {1, 7}, "narrow");
+  const View narrow = bench.tile(kSbuf, kBf16, {1, 7}, "narrow");
   run_reduce(bench, kAdd, narrow, data);
   std::vector<double> rounded = actual;
-  for (double& value : rounded) value = round_to(Dtype::kBfloat16, value);
+  for (double& value : rounded) value = round_to(kBf16, value);
   expect_values(bench.get(narrow), rounded);
 }
 
@@ -120,11 +117,9 @@ TEST(TensorPartitionReduce, ReportsWrongShapesAndDtypes) {
   InstructionBench bench;
   const auto error = [&](PartitionReduction op, std::vector<int64_t> dst, Dtype in, Dtype out,
                          MemoryKind memory = kSbuf) {
-    return bench.error(kTensorPartitionReduce,
-                       TensorPartitionReduce{.dst = bench.tile(memory, out, std::move(dst), "dst"),
+    return bench.error(TensorPartitionReduce{.dst = bench.tile(memory, out, std::move(dst), "dst"),
                                              .op = op,
-                                             .data = bench.tile(kSbuf, in, {128, 6}, "data")}
-                           .draft());
+                                             .data = bench.tile(kSbuf, in, {128, 6}, "data")});
   };
   EXPECT_EQ(error(kAdd, {1, 6}, kFp32, Dtype::kInt8), "");
   EXPECT_EQ(error(kAdd, {2, 6}, kFp32, kFp32),
@@ -148,10 +143,8 @@ TEST(TensorPartitionReduce, ReportsWrongShapesAndDtypes) {
 TEST(TensorPartitionReduce, DemandsARateOfItsOwn) {
   InstructionBench bench;
   const Demand demand =
-      bench.demand(kTensorPartitionReduce,
-                   TensorPartitionReduce{.dst = bench.tile(kSbuf, kFp32, {1, 60}, "dst"),
-                                         .data = bench.tile(kSbuf, kFp32, {128, 60}, "data")}
-                       .draft());
+      bench.demand(TensorPartitionReduce{.dst = bench.tile(kSbuf, kFp32, {1, 60}, "dst"),
+                                         .data = bench.tile(kSbuf, kFp32, {128, 60}, "data")});
   ASSERT_EQ(demand.count, 1);
   EXPECT_EQ(demand.steps[0].rate, RateClass::kPartitionReduce);
   EXPECT_EQ(demand.steps[0].elements, 60);

@@ -7,8 +7,6 @@
 namespace neuron_sim {
 namespace {
 
-constexpr auto kSbuf = MemoryKind::kSbuf;
-constexpr auto kF32 = Dtype::kFloat32;
 const double kNan = std::nan("");
 
 /// The documented order, with one fp32 rounding per addition, written without device code.
@@ -18,12 +16,12 @@ double sum_in_documented_order(const std::vector<double>& values) {
     if (i < 16) {
       partials.push_back(values[i]);
     } else {
-      partials[i % 16] = round_to(kF32, partials[i % 16] + values[i]);
+      partials[i % 16] = round_to(kFp32, partials[i % 16] + values[i]);
     }
   }
   for (size_t half : {8, 4, 2, 1}) {
     for (size_t l = half; l < std::min(2 * half, partials.size()); ++l) {
-      partials[l - half] = round_to(kF32, partials[l - half] + partials[l]);
+      partials[l - half] = round_to(kFp32, partials[l - half] + partials[l]);
     }
   }
   return partials[0];
@@ -33,10 +31,10 @@ struct Tiles {
   InstructionBench bench;
   TensorReduce instruction;
   std::vector<double> run() {
-    bench.run(kTensorReduce, instruction.draft());
+    bench.run(instruction);
     return bench.get(instruction.dst);
   }
-  std::string error() { return bench.error(kTensorReduce, instruction.draft()); }
+  std::string error() { return bench.error(instruction); }
 };
 
 Tiles tiles_of(Dtype dtype, std::vector<int64_t> data, std::vector<int64_t> target,
@@ -50,7 +48,7 @@ Tiles tiles_of(Dtype dtype, std::vector<int64_t> data, std::vector<int64_t> targ
 
 TEST(TensorReduce, add_follows_the_documented_order_bit_for_bit) {
   for (int64_t count : {1, 2, 3, 8, 15, 16, 17, 31, 32, 33, 100, 513, 4096}) {
-    Tiles tiles = tiles_of(kF32, {3, count}, {3, 1});
+    Tiles tiles = tiles_of(kFp32, {3, count}, {3, 1});
     std::vector<double> data = fill_random(tiles.bench, tiles.instruction.data, 1, -1e3, 1e3);
     std::vector<double> expected;
     for (int64_t p = 0; p < 3; ++p) {
@@ -63,7 +61,7 @@ TEST(TensorReduce, add_follows_the_documented_order_bit_for_bit) {
 }
 
 TEST(TensorReduce, add_is_close_to_the_sum_in_double) {
-  Tiles tiles = tiles_of(kF32, {128, 2048}, {128, 1});
+  Tiles tiles = tiles_of(kFp32, {128, 2048}, {128, 1});
   std::vector<double> data = fill_random(tiles.bench, tiles.instruction.data, 1, 0, 1);
   std::vector<double> result = tiles.run();
   for (size_t p = 0; p < 128; ++p) {
@@ -79,7 +77,7 @@ TEST(TensorReduce, every_operator_reduces_the_trailing_dimensions) {
     int64_t group = 1;
     for (int64_t i = 4 - axes; i < 4; ++i) group *= sizes[static_cast<size_t>(i)];
     const int64_t remaining = 48 / group;
-    Tiles tiles = tiles_of(kF32, {2, 2, 3, 2, 4}, {2, remaining});
+    Tiles tiles = tiles_of(kFp32, {2, 2, 3, 2, 4}, {2, remaining});
     std::vector<double> values;  // small integers: every order gives the same sum
     for (double value : random_values(96, -3, 4)) values.push_back(std::floor(value));
     tiles.bench.set(tiles.instruction.data, values);
@@ -113,7 +111,7 @@ TEST(TensorReduce, every_operator_reduces_the_trailing_dimensions) {
 TEST(TensorReduce, multiply_of_powers_of_two_is_exact_and_negate_flips_the_sign) {
   std::vector<double> values;
   for (int i = 0; i < 37; ++i) values.push_back(i % 2 == 0 ? 2 : 0.5);
-  Tiles tiles = tiles_of(kF32, {1, 37}, {1, 1}, values);
+  Tiles tiles = tiles_of(kFp32, {1, 37}, {1, 1}, values);
   tiles.instruction.op = AluOp::kMultiply;
   expect_values(tiles.run(), {2});
   tiles.instruction.negate = true;
@@ -121,7 +119,7 @@ TEST(TensorReduce, multiply_of_powers_of_two_is_exact_and_negate_flips_the_sign)
 }
 
 TEST(TensorReduce, a_single_element_is_its_own_result_but_logical_gives_one_or_zero) {
-  Tiles tiles = tiles_of(kF32, {1, 3, 1}, {1, 3}, {5, 0, kNan});
+  Tiles tiles = tiles_of(kFp32, {1, 3, 1}, {1, 3}, {5, 0, kNan});
   expect_values(tiles.run(), {5, 0, kNan});
   tiles.instruction.op = AluOp::kLogicalOr;
   expect_values(tiles.run(), {1, 0, 1});
@@ -132,18 +130,18 @@ TEST(TensorReduce, nan_at_any_place_reaches_the_result) {
     for (size_t place : {0, 1, 15, 16, 17, 39}) {
       std::vector<double> values(40, 1.0);
       values[place] = kNan;
-      Tiles tiles = tiles_of(kF32, {1, 40}, {1, 1}, values);
+      Tiles tiles = tiles_of(kFp32, {1, 40}, {1, 1}, values);
       tiles.instruction.op = op;
       expect_values(tiles.run(), {kNan});
     }
   }
-  Tiles infinite = tiles_of(kF32, {1, 3}, {1, 1}, {-INFINITY, 1, INFINITY});
+  Tiles infinite = tiles_of(kFp32, {1, 3}, {1, 1}, {-INFINITY, 1, INFINITY});
   infinite.instruction.op = AluOp::kMaximum;
   expect_values(infinite.run(), {INFINITY});
 }
 
 TEST(TensorReduce, a_permuted_view_reduces_another_dimension) {
-  Tiles tiles = tiles_of(kF32, {1, 2, 3}, {1, 3}, {1, 2, 3, 10, 20, 30});
+  Tiles tiles = tiles_of(kFp32, {1, 2, 3}, {1, 3}, {1, 2, 3, 10, 20, 30});
   tiles.instruction.data = tiles.instruction.data.permute({0, 2, 1});
   expect_values(tiles.run(), {11, 22, 33});
 }
@@ -160,7 +158,7 @@ TEST(TensorReduce, low_precision_accumulates_in_fp32_and_rounds_once) {
       for (auto row = data.begin(); row != data.end(); row += kPatternElements) {
         expected.push_back(stored(dtype, sum_in_documented_order({row, row + kPatternElements})));
       }
-      bench.run(kTensorReduce, instruction.draft());
+      bench.run(instruction);
       SCOPED_TRACE(std::string(name(dtype)));
       expect_values(bench.get(instruction.dst), expected);
     }
@@ -176,7 +174,7 @@ TEST(TensorReduce, bitwise_operators_reduce_integers_exactly) {
   tiles.instruction.negate = true;
   EXPECT_EQ(tiles.error(),
             "negate of 'tensor_reduce' is not supported with the bitwise operator bitwise_xor.");
-  Tiles floats = tiles_of(kF32, {1, 3}, {1, 1});
+  Tiles floats = tiles_of(kFp32, {1, 3}, {1, 1});
   floats.instruction.op = AluOp::kBitwiseOr;
   EXPECT_EQ(floats.error(),
             "dtype float32 of operand 'data' of 'tensor_reduce' is not supported; expected "
@@ -184,13 +182,13 @@ TEST(TensorReduce, bitwise_operators_reduce_integers_exactly) {
 }
 
 TEST(TensorReduce, the_destination_may_begin_at_the_data) {
-  Tiles tiles = tiles_of(kF32, {1, 4, 2}, {1, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
+  Tiles tiles = tiles_of(kFp32, {1, 4, 2}, {1, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
   tiles.instruction.dst = tiles.instruction.data.flatten().slice(1, 0, 4);
   expect_values(tiles.run(), {3, 7, 11, 15});
 }
 
 TEST(TensorReduce, axes_operators_shapes_and_engine_are_checked) {
-  Tiles tiles = tiles_of(kF32, {2, 3, 4}, {2, 3});
+  Tiles tiles = tiles_of(kFp32, {2, 3, 4}, {2, 3});
   EXPECT_EQ(tiles.error(), "");
   tiles.instruction.axes = 2;
   EXPECT_EQ(tiles.error(),
@@ -212,7 +210,7 @@ TEST(TensorReduce, axes_operators_shapes_and_engine_are_checked) {
   EXPECT_EQ(tiles.error(),
             "instruction 'tensor_reduce' cannot run on the GpSimd engine; architecture trn2 has "
             "it on: Vector.");
-  EXPECT_EQ(tiles_of(kF32, {129, 2}, {129, 1}).error(),
+  EXPECT_EQ(tiles_of(kFp32, {129, 2}, {129, 1}).error(),
             "number of partitions 129 exceed architecture limitation of 128. (instruction "
             "'tensor_reduce', operand 'data', architecture trn2)");
 }
@@ -243,9 +241,9 @@ TEST(TensorReduce, a_list_of_axes_names_the_last_free_dimensions) {
 
 TEST(TensorReduce, kept_dimensions_of_size_one_change_nothing) {
   for (const std::vector<int64_t>& shape : {std::vector<int64_t>{2, 3}, {2, 3, 1}, {2, 1, 3, 1}}) {
-    Tiles tiles = tiles_of(kF32, {2, 3, 2}, shape);
+    Tiles tiles = tiles_of(kFp32, {2, 3, 2}, shape);
     tiles.bench.set(tiles.instruction.data, {1, 2, 3, 4, 5, 6, -1, 1, 2, 2, 0, 7});
-    tiles.bench.run(kTensorReduce, tiles.instruction.draft());
+    tiles.bench.run(tiles.instruction);
     expect_values(tiles.bench.get(tiles.instruction.dst), {3, 7, 11, 0, 4, 7});
   }
 }
@@ -254,14 +252,14 @@ TEST(TensorReduce, demands_the_fast_rate_for_bfloat16_add_and_maximum) {
   auto step = [](Dtype dtype, AluOp op) {
     Tiles tiles = tiles_of(dtype, {2, 3, 4}, {2, 3});
     tiles.instruction.op = op;
-    return tiles.bench.demand(kTensorReduce, tiles.instruction.draft()).steps[0];
+    return tiles.bench.demand(tiles.instruction).steps[0];
   };
-  EXPECT_EQ(step(Dtype::kBfloat16, AluOp::kAdd).rate, RateClass::kReduce16bit);
-  EXPECT_EQ(step(Dtype::kBfloat16, AluOp::kMaximum).rate, RateClass::kReduce16bit);
-  EXPECT_EQ(step(Dtype::kBfloat16, AluOp::kMinimum).rate, RateClass::kOneInput);
+  EXPECT_EQ(step(kBf16, AluOp::kAdd).rate, RateClass::kReduce16bit);
+  EXPECT_EQ(step(kBf16, AluOp::kMaximum).rate, RateClass::kReduce16bit);
+  EXPECT_EQ(step(kBf16, AluOp::kMinimum).rate, RateClass::kOneInput);
   EXPECT_EQ(step(Dtype::kFloat16, AluOp::kAdd).rate, RateClass::kOneInput);
-  EXPECT_EQ(step(kF32, AluOp::kAdd).rate, RateClass::kOneInput);
-  EXPECT_EQ(step(kF32, AluOp::kAdd).elements, 12) << "elements of the data, not of the result";
+  EXPECT_EQ(step(kFp32, AluOp::kAdd).rate, RateClass::kOneInput);
+  EXPECT_EQ(step(kFp32, AluOp::kAdd).elements, 12) << "elements of the data, not of the result";
 }
 
 }  // namespace

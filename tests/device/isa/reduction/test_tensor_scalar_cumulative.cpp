@@ -6,23 +6,20 @@
 namespace neuron_sim {
 namespace {
 
-constexpr auto kSbuf = MemoryKind::kSbuf;
-constexpr auto kPsum = MemoryKind::kPsum;
-constexpr auto kF32 = Dtype::kFloat32;
 constexpr AluOp kRunning[] = {AluOp::kAdd, AluOp::kSubtract, AluOp::kMultiply, AluOp::kMaximum,
                               AluOp::kMinimum};
 
 struct Cumulative {
-  explicit Cumulative(std::vector<int64_t> shape, Dtype dtype = kF32, MemoryKind src = kSbuf) {
+  explicit Cumulative(std::vector<int64_t> shape, Dtype dtype = kFp32, MemoryKind src = kSbuf) {
     instruction.dst = bench.tile(kSbuf, dtype, shape, "dst");
     instruction.src = bench.tile(src, dtype, shape, "src");
   }
   std::vector<double> run() {
-    bench.run(kTensorScalarCumulative, instruction.draft());
+    bench.run(instruction);
     return bench.get(instruction.dst);
   }
-  std::string error() { return bench.error(kTensorScalarCumulative, instruction.draft()); }
-  Step step() { return bench.demand(kTensorScalarCumulative, instruction.draft()).steps[0]; }
+  std::string error() { return bench.error(instruction); }
+  Step step() { return bench.demand(instruction).steps[0]; }
   std::vector<double> registers(int64_t partitions) {
     return bench.get(engine_state(EngineState::kVectorAccumulator, partitions));
   }
@@ -77,7 +74,7 @@ TEST(TensorScalarCumulative, runs_every_pair_of_operators_under_every_command) {
       running.instruction.reduce_command = ReduceCommand::kLoadReduce;
       running.instruction.constant1 = -0.5;
       expect({-0.5, -0.5});
-      running.instruction.imm1 = running.bench.tile(kPsum, kF32, {2, 1}, "start", {3, -1.25});
+      running.instruction.imm1 = running.bench.tile(kPsum, kFp32, {2, 1}, "start", {3, -1.25});
       expect({3, -1.25});
     }
   }
@@ -94,10 +91,10 @@ TEST(TensorScalarCumulative, goes_over_its_dtypes_and_patterns_with_a_value_per_
         TensorScalarCumulative instruction{
             .dst = pattern_view(bench, target, dtype, "dst"),
             .src = pattern_view(bench, source, dtype, "src"),
-            .imm0 = bench.tile(kSbuf, kF32, {3, 1}, "imm0", {2, 0.5, 1.5}),
+            .imm0 = bench.tile(kSbuf, kFp32, {3, 1}, "imm0", {2, 0.5, 1.5}),
             .op0 = AluOp::kMultiply};
         if (refused) {
-          EXPECT_EQ(bench.error(kTensorScalarCumulative, instruction.draft()),
+          EXPECT_EQ(bench.error(instruction),
                     text("dtype ", name(dtype),
                          " of operand 'dst' of 'tensor_scalar_cumulative' is not supported; "
                          "expected float32, bfloat16, float16, float8 or an integer of 8 or 16 "
@@ -111,10 +108,10 @@ TEST(TensorScalarCumulative, goes_over_its_dtypes_and_patterns_with_a_value_per_
         for (size_t i = 0; i < src.size(); ++i) {
           const size_t p = i / kPatternElements;
           if (i % kPatternElements == 0) running = 0;
-          running = round_to(kF32, running + round_to(kF32, src[i] * imm0[p]));
+          running = round_to(kFp32, running + round_to(kFp32, src[i] * imm0[p]));
           expected.push_back(stored(dtype, running));
         }
-        bench.run(kTensorScalarCumulative, instruction.draft());
+        bench.run(instruction);
         expect_values(bench.get(instruction.dst), expected);
       }
     }
@@ -158,7 +155,7 @@ TEST(TensorScalarCumulative, refuses_operators_commands_and_operands_it_does_not
             "operand 'imm1' of 'tensor_scalar_cumulative' is given, but reduce_cmd is "
             "'reset_reduce'; only 'load_reduce' loads it.");
   instruction.constant1 = 0;
-  instruction.imm0 = running.bench.tile(kSbuf, Dtype::kBfloat16, {2, 1}, "w");
+  instruction.imm0 = running.bench.tile(kSbuf, kBf16, {2, 1}, "w");
   EXPECT_EQ(running.error(),
             "dtype bfloat16 of operand 'imm0' of 'tensor_scalar_cumulative' is not supported; "
             "expected float32.");
@@ -167,20 +164,20 @@ TEST(TensorScalarCumulative, refuses_operators_commands_and_operands_it_does_not
   EXPECT_EQ(running.error(),
             "dtype int32 of operand 'src' of 'tensor_scalar_cumulative' is not supported; expected "
             "float32, bfloat16, float16, float8 or an integer of 8 or 16 bits.");
-  EXPECT_EQ(Cumulative({128, 4096}, kF32, kPsum).error(), "");
-  EXPECT_EQ(Cumulative({1, 4097}, kF32, kPsum).error(),
+  EXPECT_EQ(Cumulative({128, 4096}, kFp32, kPsum).error(), "");
+  EXPECT_EQ(Cumulative({1, 4097}, kFp32, kPsum).error(),
             "number of elements per partition 4097 in 'src[1, 4097]' of "
             "'tensor_scalar_cumulative' exceed architecture limitation of 4096 in psum. "
             "(instruction 'tensor_scalar_cumulative', operand 'src', architecture trn2)");
 }
 
 TEST(TensorScalarCumulative, demands_what_a_scan_does) {
-  Cumulative running({2, 7}, kF32, kPsum);
+  Cumulative running({2, 7}, kFp32, kPsum);
   EXPECT_EQ(running.step().rate, RateClass::kScan);
   EXPECT_EQ(running.step().elements, 7);
   EXPECT_TRUE(running.step().source_psum);
   EXPECT_FALSE(running.step().reads_accumulator || running.step().pointer_operand);
-  running.instruction.imm0 = running.bench.tile(kSbuf, kF32, {2, 1}, "w");
+  running.instruction.imm0 = running.bench.tile(kSbuf, kFp32, {2, 1}, "w");
   EXPECT_TRUE(running.step().pointer_operand);
 }
 

@@ -7,23 +7,20 @@
 namespace neuron_sim {
 namespace {
 
-constexpr auto kSbuf = MemoryKind::kSbuf;
-constexpr auto kPsum = MemoryKind::kPsum;
-constexpr auto kF32 = Dtype::kFloat32;
 constexpr AluOp kReductions[] = {AluOp::kAdd, AluOp::kMultiply, AluOp::kMaximum, AluOp::kMinimum};
 
 struct Reduced {
-  explicit Reduced(std::vector<int64_t> shape, Dtype dtype = kF32, MemoryKind data = kSbuf) {
+  explicit Reduced(std::vector<int64_t> shape, Dtype dtype = kFp32, MemoryKind data = kSbuf) {
     instruction.dst = bench.tile(kSbuf, dtype, shape, "dst");
     instruction.data = bench.tile(data, dtype, shape, "data");
-    instruction.reduce_res = bench.tile(kSbuf, kF32, {shape[0], 1}, "sum");
+    instruction.reduce_res = bench.tile(kSbuf, kFp32, {shape[0], 1}, "sum");
   }
   std::vector<double> run() {
-    bench.run(kTensorScalarReduce, instruction.draft());
+    bench.run(instruction);
     return bench.get(instruction.reduce_res);
   }
-  std::string error() { return bench.error(kTensorScalarReduce, instruction.draft()); }
-  Step step() { return bench.demand(kTensorScalarReduce, instruction.draft()).steps[0]; }
+  std::string error() { return bench.error(instruction); }
+  Step step() { return bench.demand(instruction).steps[0]; }
   std::vector<double> registers(int64_t partitions) {
     return bench.get(engine_state(EngineState::kVectorAccumulator, partitions));
   }
@@ -60,8 +57,8 @@ TEST(TensorScalarReduce, writes_the_elements_and_their_reduction_for_all_dtypes_
           TensorScalarReduce instruction{.dst = pattern_view(bench, target, dtype, "dst"),
                                          .data = pattern_view(bench, source, dtype, "data"),
                                          .operand0 =
-                                             bench.tile(kPsum, kF32, {3, 1}, "w", {0.25, -2, 3}),
-                                         .reduce_res = bench.tile(kSbuf, kF32, {3, 1}, "sum"),
+                                             bench.tile(kPsum, kFp32, {3, 1}, "w", {0.25, -2, 3}),
+                                         .reduce_res = bench.tile(kSbuf, kFp32, {3, 1}, "sum"),
                                          .op0 = AluOp::kMultiply,
                                          .reduce_op = reduce_op};
           std::vector<double> grid = grid_values(kPatternValues, 2);
@@ -74,7 +71,7 @@ TEST(TensorScalarReduce, writes_the_elements_and_their_reduction_for_all_dtypes_
             exact.push_back(data[i] * w[i / kPatternElements]);
             expected.push_back(stored(dtype, exact.back()));
           }
-          bench.run(kTensorScalarReduce, instruction.draft());
+          bench.run(instruction);
           std::vector<double> actual = bench.get(instruction.dst);
           for (double& value : actual) value += 0.0;
           for (double& value : expected) value += 0.0;
@@ -126,7 +123,7 @@ TEST(TensorScalarReduce, commands_reset_continue_and_load_the_registers) {
     for (size_t p = 0; p < 2; ++p) both.push_back(oracle_apply(op, start[p], next[p]));
     expect_values(with(ReduceCommand::kReduce, second), both);
     expect_values(reduced.registers(2), both);
-    reduced.instruction.reduce_init = reduced.bench.tile(kSbuf, kF32, {2, 1}, "init", {2.5, -3});
+    reduced.instruction.reduce_init = reduced.bench.tile(kSbuf, kFp32, {2, 1}, "init", {2.5, -3});
     std::vector<double> loaded = {oracle_apply(op, 2.5, next[0]), oracle_apply(op, -3, next[1])};
     expect_values(with(ReduceCommand::kLoadReduce, second), loaded);
     reduced.instruction.reduce_init = View();
@@ -162,12 +159,12 @@ TEST(TensorScalarReduce, negates_the_result_but_not_the_register) {
 TEST(TensorScalarReduce, reduces_without_a_result_and_rounds_the_result_once) {
   Reduced reduced({1, 2});
   reduced.bench.set(reduced.instruction.data, {1, 0x1p-12});
-  const View half = reduced.bench.tile(kPsum, Dtype::kBfloat16, {1, 1}, "half");
+  const View half = reduced.bench.tile(kPsum, kBf16, {1, 1}, "half");
   reduced.instruction.reduce_res = View();
-  reduced.bench.run(kTensorScalarReduce, reduced.instruction.draft());
+  reduced.bench.run(reduced.instruction);
   expect_values(reduced.registers(1), {1 + 0x1p-12});
   reduced.instruction.reduce_res = half;
-  reduced.bench.run(kTensorScalarReduce, reduced.instruction.draft());
+  reduced.bench.run(reduced.instruction);
   expect_values(reduced.bench.get(half), {1});
 }
 
@@ -210,7 +207,7 @@ TEST(TensorScalarReduce, refuses_operators_commands_and_operands_it_does_not_hav
             "dtype float16 of operand 'reduce_init' of 'tensor_scalar_reduce' is not supported; "
             "expected float32.");
   instruction.reduce_init = View();
-  instruction.reduce_res = reduced.bench.tile(kSbuf, kF32, {2, 2}, "r");
+  instruction.reduce_res = reduced.bench.tile(kSbuf, kFp32, {2, 2}, "r");
   EXPECT_EQ(reduced.error(),
             "operand 'reduce_res[2, 2]' of 'tensor_scalar_reduce' must have one element per "
             "partition, but it has 2.");
@@ -228,8 +225,8 @@ TEST(TensorScalarReduce, refuses_operators_commands_and_operands_it_does_not_hav
 }
 
 TEST(TensorScalarReduce, limits_are_checked_from_both_sides) {
-  EXPECT_EQ(Reduced({128, 4096}, kF32, kPsum).error(), "");
-  EXPECT_EQ(Reduced({1, 4097}, kF32, kPsum).error(),
+  EXPECT_EQ(Reduced({128, 4096}, kFp32, kPsum).error(), "");
+  EXPECT_EQ(Reduced({1, 4097}, kFp32, kPsum).error(),
             "number of elements per partition 4097 in 'data[1, 4097]' of 'tensor_scalar_reduce' "
             "exceed architecture limitation of 4096 in psum. (instruction 'tensor_scalar_reduce', "
             "operand 'data', architecture trn2)");
@@ -239,13 +236,13 @@ TEST(TensorScalarReduce, limits_are_checked_from_both_sides) {
 }
 
 TEST(TensorScalarReduce, demands_one_pass_and_reading_the_registers) {
-  Reduced reduced({2, 7}, kF32, kPsum);
+  Reduced reduced({2, 7}, kFp32, kPsum);
   EXPECT_EQ(reduced.step().rate, RateClass::kOneInput);
   EXPECT_EQ(reduced.step().elements, 7);
   EXPECT_TRUE(reduced.step().source_psum);
   EXPECT_TRUE(reduced.step().reads_accumulator);
   EXPECT_FALSE(reduced.step().pointer_operand);
-  reduced.instruction.operand0 = reduced.bench.tile(kSbuf, kF32, {2, 1}, "w");
+  reduced.instruction.operand0 = reduced.bench.tile(kSbuf, kFp32, {2, 1}, "w");
   EXPECT_TRUE(reduced.step().pointer_operand);
   reduced.instruction.reduce_res = View();
   EXPECT_FALSE(reduced.step().reads_accumulator);

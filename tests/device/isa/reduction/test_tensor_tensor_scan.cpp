@@ -6,23 +6,19 @@
 namespace neuron_sim {
 namespace {
 
-constexpr auto kSbuf = MemoryKind::kSbuf;
-constexpr auto kPsum = MemoryKind::kPsum;
-constexpr auto kF32 = Dtype::kFloat32;
-
 struct Scan {
-  explicit Scan(std::vector<int64_t> shape, Dtype dtype = kF32, MemoryKind data0 = kSbuf,
+  explicit Scan(std::vector<int64_t> shape, Dtype dtype = kFp32, MemoryKind data0 = kSbuf,
                 MemoryKind data1 = kSbuf) {
     instruction.dst = bench.tile(kSbuf, dtype, shape, "dst");
     instruction.data0 = bench.tile(data0, dtype, shape, "data0");
     instruction.data1 = bench.tile(data1, dtype, shape, "data1");
   }
   std::vector<double> run() {
-    bench.run(kTensorTensorScan, instruction.draft());
+    bench.run(instruction);
     return bench.get(instruction.dst);
   }
-  std::string error() { return bench.error(kTensorTensorScan, instruction.draft()); }
-  Step step() { return bench.demand(kTensorTensorScan, instruction.draft()).steps[0]; }
+  std::string error() { return bench.error(instruction); }
+  Step step() { return bench.demand(instruction).steps[0]; }
 
   InstructionBench bench;
   TensorTensorScan instruction;
@@ -35,7 +31,7 @@ std::vector<double> oracle_scan(const TensorTensorScan& scan, const std::vector<
   const size_t row = data0.size() / initial.size();
   std::vector<double> result;
   for (size_t i = 0; i < data0.size(); ++i) {
-    const double before = i % row == 0 ? round_to(kF32, initial[i / row]) : result.back();
+    const double before = i % row == 0 ? round_to(kFp32, initial[i / row]) : result.back();
     const double first = oracle_apply(scan.op0, data0[i], before, scan.reverse0);
     result.push_back(oracle_apply(scan.op1, first, data1[i], scan.reverse1));
   }
@@ -76,14 +72,14 @@ TEST(TensorTensorScan, carries_fp32_and_rounds_to_any_dtype_once) {
         InstructionBench bench;
         TensorTensorScan scan{
             .dst = pattern_view(bench, target, dtype, "dst"),
-            .data0 = pattern_view(bench, source, Dtype::kBfloat16, "data0"),
+            .data0 = pattern_view(bench, source, kBf16, "data0"),
             .data1 = pattern_view(bench, source, dtype, "data1"),
             .initial = bench.tile(kPsum, Dtype::kFloat16, {3, 1}, "initial", {1, -2, 0.5})};
         const std::vector<double> data0 = fill_random(bench, scan.data0, 3, -1, 1);
         const std::vector<double> data1 = fill_random(bench, scan.data1, 4, 0, 9);
         std::vector<double> expected = oracle_scan(scan, data0, data1, {1, -2, 0.5});
         for (double& value : expected) value = stored(dtype, value);
-        bench.run(kTensorTensorScan, scan.draft());
+        bench.run(scan);
         expect_values(bench.get(scan.dst), expected);
       }
     }
@@ -132,19 +128,19 @@ TEST(TensorTensorScan, checks_operators_and_operands) {
             "operator op1 'left_shift' of 'tensor_tensor_scan' is not supported; expected an "
             "arithmetic operator of the Vector engine on two operands.");
   scan.instruction.op1 = AluOp::kAdd;
-  scan.instruction.initial = scan.bench.tile(kSbuf, kF32, {3, 1}, "i");
+  scan.instruction.initial = scan.bench.tile(kSbuf, kFp32, {3, 1}, "i");
   EXPECT_EQ(scan.error(),
             "number of partitions (dimension 0 size of a tile) mismatch in parameters (data[2, "
             "4], initial[3, 1]) of 'tensor_tensor_scan'");
-  scan.instruction.initial = scan.bench.tile(kSbuf, kF32, {2, 2}, "i");
+  scan.instruction.initial = scan.bench.tile(kSbuf, kFp32, {2, 2}, "i");
   EXPECT_EQ(scan.error(),
             "operand 'initial[2, 2]' of 'tensor_tensor_scan' must have one element per partition, "
             "but it has 2.");
-  EXPECT_EQ(Scan({2, 4}, kF32, kPsum, kPsum).error(),
+  EXPECT_EQ(Scan({2, 4}, kFp32, kPsum, kPsum).error(),
             "operands 'data0' and 'data1' of 'tensor_tensor_scan' are both in PSUM; at most one "
             "input may be (architecture trn2).");
-  EXPECT_EQ(Scan({128, 4096}, kF32, kPsum).error(), "");
-  EXPECT_EQ(Scan({1, 4097}, kF32, kPsum).error(),
+  EXPECT_EQ(Scan({128, 4096}, kFp32, kPsum).error(), "");
+  EXPECT_EQ(Scan({1, 4097}, kFp32, kPsum).error(),
             "number of elements per partition 4097 in 'data0[1, 4097]' of 'tensor_tensor_scan' "
             "exceed architecture limitation of 4096 in psum. (instruction 'tensor_tensor_scan', "
             "operand 'data0', architecture trn2)");
@@ -154,12 +150,12 @@ TEST(TensorTensorScan, checks_operators_and_operands) {
 }
 
 TEST(TensorTensorScan, demands_two_cycles_per_element_wherever_its_inputs_are) {
-  Scan scan({2, 7}, Dtype::kBfloat16, kSbuf, kPsum);
+  Scan scan({2, 7}, kBf16, kSbuf, kPsum);
   EXPECT_EQ(scan.step().rate, RateClass::kScan);
   EXPECT_EQ(scan.step().elements, 7);
   EXPECT_TRUE(scan.step().source_psum);
   EXPECT_FALSE(scan.step().pointer_operand);
-  scan.instruction.initial = scan.bench.tile(kSbuf, kF32, {2, 1}, "i");
+  scan.instruction.initial = scan.bench.tile(kSbuf, kFp32, {2, 1}, "i");
   EXPECT_TRUE(scan.step().pointer_operand);
 }
 

@@ -7,9 +7,6 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-constexpr Dtype kFp32 = Dtype::kFloat32;
-
 std::vector<double> eight_largest(const std::vector<double>& values, size_t partitions) {
   const size_t count = values.size() / partitions;
   std::vector<double> result;
@@ -23,13 +20,13 @@ std::vector<double> eight_largest(const std::vector<double>& values, size_t part
 }
 
 TEST(Max8, FindsTheEightLargestInDescendingOrder) {
-  for (const Dtype dtype : {kFp32, Dtype::kBfloat16, Dtype::kInt32, Dtype::kUint8}) {
+  for (const Dtype dtype : {kFp32, kBf16, Dtype::kInt32, Dtype::kUint8}) {
     for (const int64_t elements : {8, 9, 333, 16384}) {
       InstructionBench bench;
       const View src =
           bench.tile(kSbuf, dtype, {3, elements}, "src", random_values(3 * elements, 0, 200));
       const View dst = bench.tile(kPsum, dtype, {3, 8}, "dst");
-      bench.run(kMax8, Max8{.dst = dst, .src = src}.draft());
+      bench.run(Max8{.dst = dst, .src = src});
       expect_values(bench.get(dst), eight_largest(bench.get(src), 3));
     }
   }
@@ -40,7 +37,7 @@ TEST(Max8, ReadsStridedPatternsAndWritesAnotherDtype) {
   const View wide = bench.tile(kSbuf, kFp32, {96, 6, 7}, "wide", random_values(96 * 42));
   const View src = wide.slice(0, 64, 20).slice(1, 0, 3, 2).slice(2, 2, 4);
   const View dst = bench.tile(kSbuf, Dtype::kFloat16, {20, 2, 10}, "dst").slice(2, 1, 4);
-  bench.run(kMax8, Max8{.dst = dst, .src = src}.draft());
+  bench.run(Max8{.dst = dst, .src = src});
   std::vector<double> expected = eight_largest(bench.get(src), 20);
   for (double& value : expected) value = round_to(Dtype::kFloat16, value);
   expect_values(bench.get(dst), expected);
@@ -52,7 +49,7 @@ TEST(Max8, PutsNanLastAndKeepsTies) {
       kSbuf, kFp32, {2, 9}, "src",
       {NAN, 1, -INFINITY, NAN, 3, 3, INFINITY, NAN, 2, NAN, -0.0, 0.0, -0.0, -1, -1, -1, -1, -2});
   const View dst = bench.tile(kSbuf, kFp32, {2, 8}, "dst");
-  bench.run(kMax8, Max8{.dst = dst, .src = src}.draft());
+  bench.run(Max8{.dst = dst, .src = src});
   expect_values(bench.get(dst),
                 {INFINITY, 3, 3, 2, 1, -INFINITY, NAN, NAN, -0.0, 0.0, -0.0, -1, -1, -1, -1, -2});
 }
@@ -63,7 +60,7 @@ TEST(Max8, ReplacesNanByAnyNumberThatFollows) {
   for (int i = 0; i < 8; ++i) values[static_cast<size_t>(40 + 20 * i)] = -1e30 * (i + 1);
   const View src = bench.tile(kSbuf, kFp32, {1, 200}, "src", values);
   const View dst = bench.tile(kSbuf, kFp32, {1, 8}, "dst");
-  bench.run(kMax8, Max8{.dst = dst, .src = src}.draft());
+  bench.run(Max8{.dst = dst, .src = src});
   expect_values(bench.get(dst),
                 eight_largest({bench.get(src)[40], bench.get(src)[60], bench.get(src)[80],
                                bench.get(src)[100], bench.get(src)[120], bench.get(src)[140],
@@ -74,9 +71,8 @@ TEST(Max8, ReplacesNanByAnyNumberThatFollows) {
 TEST(Max8, ReportsWrongSizesAndEngines) {
   InstructionBench bench;
   const auto error = [&](int64_t elements, int64_t found) {
-    return bench.error(kMax8, Max8{.dst = bench.tile(kSbuf, kFp32, {2, found}, "dst"),
-                                   .src = bench.tile(kSbuf, kFp32, {2, elements}, "src")}
-                                  .draft());
+    return bench.error(Max8{.dst = bench.tile(kSbuf, kFp32, {2, found}, "dst"),
+                            .src = bench.tile(kSbuf, kFp32, {2, elements}, "src")});
   };
   EXPECT_EQ(error(8, 8), "");
   EXPECT_EQ(error(16384, 8), "");
@@ -92,9 +88,8 @@ TEST(Max8, ReportsWrongSizesAndEngines) {
 
 TEST(Max8, DemandsOnePassOverTheSource) {
   InstructionBench bench;
-  const Demand demand = bench.demand(kMax8, Max8{.dst = bench.tile(kSbuf, kFp32, {2, 8}, "dst"),
-                                                 .src = bench.tile(kPsum, kFp32, {2, 500}, "src")}
-                                                .draft());
+  const Demand demand = bench.demand(Max8{.dst = bench.tile(kSbuf, kFp32, {2, 8}, "dst"),
+                                          .src = bench.tile(kPsum, kFp32, {2, 500}, "src")});
   ASSERT_EQ(demand.count, 1);
   EXPECT_EQ(demand.steps[0].unit, Unit::kElementwise);
   EXPECT_EQ(demand.steps[0].rate, RateClass::kOneInput);

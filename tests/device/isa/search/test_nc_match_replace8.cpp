@@ -7,8 +7,7 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-constexpr Dtype kFp32 = Dtype::kFloat32, kUint32 = Dtype::kUint32;
+constexpr Dtype kUint32 = Dtype::kUint32;
 constexpr double kNone32 = 4294967295.0, kNone16 = 65535.0;
 
 struct Found {
@@ -43,7 +42,7 @@ void fill_whole(InstructionBench& bench, const View& view, unsigned seed) {
 }
 
 TEST(NcMatchReplace8, ReplacesTheFirstMatchOfEachValue) {
-  for (const Dtype dtype : {kFp32, Dtype::kBfloat16, Dtype::kInt32, Dtype::kUint8}) {
+  for (const Dtype dtype : {kFp32, kBf16, Dtype::kInt32, Dtype::kUint8}) {
     for (const int64_t count : {1, 8, 333, 4096}) {
       for (const bool narrow : {false, true}) {
         InstructionBench bench;
@@ -54,9 +53,7 @@ TEST(NcMatchReplace8, ReplacesTheFirstMatchOfEachValue) {
         const View dst = bench.tile(kSbuf, kFp32, {3, count}, "dst");
         const View index = bench.tile(kSbuf, narrow ? Dtype::kUint16 : kUint32, {3, 8}, "index");
         bench.run(
-            kNcMatchReplace8,
-            NcMatchReplace8{.dst = dst, .data = data, .vals = vals, .imm = -7.5, .dst_idx = index}
-                .draft());
+            NcMatchReplace8{.dst = dst, .data = data, .vals = vals, .imm = -7.5, .dst_idx = index});
         const Found expected =
             oracle(bench.get(data), bench.get(vals), 3, -7.5, narrow ? kNone16 : kNone32);
         expect_values(bench.get(dst), expected.data);
@@ -71,9 +68,7 @@ TEST(NcMatchReplace8, GivesEqualValuesSuccessiveMatchesFromTheLastSlotOn) {
   const View data = bench.tile(kSbuf, kFp32, {1, 6}, "data", {5, 1, 5, 2, 5, 3});
   const View vals = bench.tile(kSbuf, kFp32, {1, 8}, "vals", {5, 9, 5, 2, 5, 5, 3, 3});
   const View index = bench.tile(kSbuf, kUint32, {1, 8}, "index");
-  bench.run(
-      kNcMatchReplace8,
-      NcMatchReplace8{.dst = data, .data = data, .vals = vals, .imm = 9, .dst_idx = index}.draft());
+  bench.run(NcMatchReplace8{.dst = data, .data = data, .vals = vals, .imm = 9, .dst_idx = index});
   expect_values(bench.get(data), {9, 1, 9, 9, 9, 9});
   expect_values(bench.get(index), {kNone32, kNone32, 4, 3, 2, 0, kNone32, 5});
 }
@@ -84,9 +79,7 @@ TEST(NcMatchReplace8, MatchesZerosAndInfinitiesButNoNan) {
   const View vals =
       bench.tile(kSbuf, kFp32, {1, 8}, "vals", {NAN, 0, INFINITY, -INFINITY, NAN, NAN, NAN, NAN});
   const View index = bench.tile(kSbuf, kUint32, {1, 8}, "index");
-  bench.run(
-      kNcMatchReplace8,
-      NcMatchReplace8{.dst = data, .data = data, .vals = vals, .imm = 1, .dst_idx = index}.draft());
+  bench.run(NcMatchReplace8{.dst = data, .data = data, .vals = vals, .imm = 1, .dst_idx = index});
   expect_values(bench.get(data), {NAN, 1, 1, 1, 0});
   expect_values(bench.get(index), {kNone32, 1, 2, 3, kNone32, kNone32, kNone32, kNone32});
 }
@@ -99,10 +92,9 @@ TEST(NcMatchReplace8, WorksOnEveryAccessPatternWithoutIndices) {
       const View dst = pattern_view(bench, dst_pattern, Dtype::kInt8, "dst");
       bench.set(data, std::vector<double>(kPatternValues, 3));
       if (data_pattern != Pattern::kBroadcast) fill_whole(bench, data, 4);
-      const View vals = bench.tile(kSbuf, Dtype::kBfloat16, {3, 8}, "vals");
+      const View vals = bench.tile(kSbuf, kBf16, {3, 8}, "vals");
       fill_whole(bench, vals, 5);
-      bench.run(kNcMatchReplace8,
-                NcMatchReplace8{.dst = dst, .data = data, .vals = vals, .imm = 1000}.draft());
+      bench.run(NcMatchReplace8{.dst = dst, .data = data, .vals = vals, .imm = 1000});
       Found expected = oracle(bench.get(data), bench.get(vals), 3, 1000, kNone32);
       for (double& value : expected.data) value = round_to(Dtype::kInt8, value);
       expect_values(bench.get(dst), expected.data);
@@ -114,12 +106,10 @@ TEST(NcMatchReplace8, ReportsWrongSizesAndDtypes) {
   InstructionBench bench;
   const auto error = [&](int64_t count, int64_t vals, int64_t indices, Dtype index = kUint32,
                          int64_t partitions = 2) {
-    return bench.error(kNcMatchReplace8,
-                       NcMatchReplace8{.dst = bench.tile(kSbuf, kFp32, {2, count}, "dst"),
+    return bench.error(NcMatchReplace8{.dst = bench.tile(kSbuf, kFp32, {2, count}, "dst"),
                                        .data = bench.tile(kSbuf, kFp32, {2, count}, "data"),
                                        .vals = bench.tile(kSbuf, kFp32, {partitions, vals}, "vals"),
-                                       .dst_idx = bench.tile(kSbuf, index, {2, indices}, "index")}
-                           .draft());
+                                       .dst_idx = bench.tile(kSbuf, index, {2, indices}, "index")});
   };
   EXPECT_EQ(error(16384, 8, 8), "");
   EXPECT_EQ(error(1, 8, 8, Dtype::kUint16), "");
@@ -145,11 +135,8 @@ TEST(NcMatchReplace8, TakesValuesOfAtMostTwoFreeDimensions) {
   InstructionBench bench;
   const auto error = [&](std::vector<int64_t> vals) {
     const View data = bench.tile(kSbuf, kFp32, {2, 2, 2, 2, 2}, "data");
-    return bench.error(kNcMatchReplace8,
-                       NcMatchReplace8{.dst = data,
-                                       .data = data,
-                                       .vals = bench.tile(kSbuf, kFp32, std::move(vals), "vals")}
-                           .draft());
+    return bench.error(NcMatchReplace8{
+        .dst = data, .data = data, .vals = bench.tile(kSbuf, kFp32, std::move(vals), "vals")});
   };
   EXPECT_EQ(error({2, 2, 4}), "");
   EXPECT_EQ(error({2, 2, 2, 2}),
@@ -159,11 +146,10 @@ TEST(NcMatchReplace8, TakesValuesOfAtMostTwoFreeDimensions) {
 
 TEST(NcMatchReplace8, DemandsOnePassOverTheData) {
   InstructionBench bench;
-  const Demand demand = bench.demand(
-      kNcMatchReplace8, NcMatchReplace8{.dst = bench.tile(kSbuf, kFp32, {2, 500}, "dst"),
-                                        .data = bench.tile(kPsum, kFp32, {2, 500}, "data"),
-                                        .vals = bench.tile(kSbuf, kFp32, {2, 8}, "vals")}
-                            .draft());
+  const Demand demand =
+      bench.demand(NcMatchReplace8{.dst = bench.tile(kSbuf, kFp32, {2, 500}, "dst"),
+                                   .data = bench.tile(kPsum, kFp32, {2, 500}, "data"),
+                                   .vals = bench.tile(kSbuf, kFp32, {2, 8}, "vals")});
   ASSERT_EQ(demand.count, 1);
   EXPECT_EQ(demand.steps[0].rate, RateClass::kOneInput);
   EXPECT_EQ(demand.steps[0].elements, 500);

@@ -7,8 +7,7 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-constexpr Dtype kFp32 = Dtype::kFloat32, kInt32 = Dtype::kInt32;
+constexpr Dtype kInt32 = Dtype::kInt32;
 
 /// What dst holds afterwards: `before` in all partitions but every 16th.
 std::vector<double> oracle(const std::vector<double>& src, std::vector<double> before,
@@ -31,8 +30,7 @@ TEST(NonzeroWithCount, AgreesWithTheVendorsExample) {
   InstructionBench bench;
   const View src = bench.tile(kSbuf, kInt32, {1, 8}, "src", {0, 1, 1, 0, 0, 1, 0, 0});
   const View dst = bench.tile(kSbuf, kInt32, {1, 9}, "dst");
-  bench.run(kNonzeroWithCount,
-            NonzeroWithCount{.dst = dst, .src = src, .index_offset = 16}.draft());
+  bench.run(NonzeroWithCount{.dst = dst, .src = src, .index_offset = 16});
   expect_values(bench.get(dst), {17, 18, 21, -1, -1, -1, -1, -1, 3});
 }
 
@@ -46,10 +44,8 @@ TEST(NonzeroWithCount, WritesEverySixteenthPartitionAndKeepsTheOthers) {
         const View src = bench.tile(kSbuf, dtype, {partitions, count}, "src", values);
         const std::vector<double> before(static_cast<size_t>(partitions * (count + 1)), 77);
         const View dst = bench.tile(kSbuf, kInt32, {partitions, count + 1}, "dst", before);
-        bench.run(
-            kNonzeroWithCount,
-            NonzeroWithCount{.dst = dst, .src = src, .index_offset = -5, .padding_val = 2147483647}
-                .draft());
+        bench.run(NonzeroWithCount{
+            .dst = dst, .src = src, .index_offset = -5, .padding_val = 2147483647});
         expect_values(bench.get(dst),
                       oracle(values, before, static_cast<size_t>(partitions), -5, 2147483647));
       }
@@ -63,7 +59,7 @@ TEST(NonzeroWithCount, CountsNanAndInfinityButNeitherZero) {
   const View src = wide.slice(0, 96, 1).slice(1, 1, 6, 2);
   bench.set(src, {-0.0, NAN, 0, -INFINITY, 1e-40, 0});
   const View dst = bench.tile(kSbuf, kInt32, {1, 7, 3}, "dst").slice(2, 1, 1);
-  bench.run(kNonzeroWithCount, NonzeroWithCount{.dst = dst, .src = src}.draft());
+  bench.run(NonzeroWithCount{.dst = dst, .src = src});
   expect_values(bench.get(dst), {1, 3, 4, -1, -1, -1, 3});
 }
 
@@ -72,10 +68,10 @@ TEST(NonzeroWithCount, FindsNothingAndEverything) {
   const View src = bench.tile(kSbuf, kInt32, {1, 4}, "src", {0, 0, 0, 0});
   const View dst = bench.tile(kSbuf, kInt32, {1, 5}, "dst");
   const Draft draft = NonzeroWithCount{.dst = dst, .src = src, .padding_val = 9}.draft();
-  bench.run(kNonzeroWithCount, draft);
+  bench.run(draft);
   expect_values(bench.get(dst), {9, 9, 9, 9, 0});
   bench.set(src, {-1, 1, 2, 3});
-  bench.run(kNonzeroWithCount, draft);
+  bench.run(draft);
   expect_values(bench.get(dst), {0, 1, 2, 3, 4});
 }
 
@@ -88,12 +84,10 @@ TEST(NonzeroWithCount, ReportsWrongOperandsAndGenerations) {
   };
   const auto error = [&](const Case& c) {
     return bench.error(
-        kNonzeroWithCount,
         NonzeroWithCount{.dst = bench.tile(kSbuf, c.dst, {c.partitions, c.results}, "dst"),
                          .src = bench.tile(c.memory, c.src, {2, 4}, "src"),
                          .index_offset = c.offset,
-                         .padding_val = c.padding}
-            .draft());
+                         .padding_val = c.padding});
   };
   EXPECT_EQ(error({}), "");
   EXPECT_EQ(error({.results = 4}),
@@ -102,7 +96,7 @@ TEST(NonzeroWithCount, ReportsWrongOperandsAndGenerations) {
   EXPECT_EQ(error({.partitions = 3}),
             "number of partitions (dimension 0 size of a tile) mismatch in parameters (dst[3, 5], "
             "src[2, 4]) of 'nonzero_with_count'");
-  EXPECT_EQ(error({.src = Dtype::kBfloat16}),
+  EXPECT_EQ(error({.src = kBf16}),
             "dtype bfloat16 of operand 'src' of 'nonzero_with_count' is not supported; expected "
             "float32 or int32.");
   EXPECT_EQ(error({.dst = kFp32}),
@@ -126,10 +120,9 @@ TEST(NonzeroWithCount, ReportsWrongOperandsAndGenerations) {
 
 TEST(NonzeroWithCount, DemandsAReadAndAWritePerElement) {
   InstructionBench bench;
-  const Demand demand = bench.demand(
-      kNonzeroWithCount, NonzeroWithCount{.dst = bench.tile(kSbuf, kInt32, {16, 41}, "dst"),
-                                          .src = bench.tile(kSbuf, kFp32, {16, 40}, "src")}
-                             .draft());
+  const Demand demand =
+      bench.demand(NonzeroWithCount{.dst = bench.tile(kSbuf, kInt32, {16, 41}, "dst"),
+                                    .src = bench.tile(kSbuf, kFp32, {16, 40}, "src")});
   ASSERT_EQ(demand.count, 1);
   EXPECT_EQ(demand.steps[0].rate, RateClass::kGpSimdTwoInputs);
   EXPECT_EQ(demand.steps[0].elements, 40);

@@ -7,8 +7,7 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-constexpr Dtype kFp32 = Dtype::kFloat32, kInt32 = Dtype::kInt32;
+constexpr Dtype kInt32 = Dtype::kInt32;
 
 /// By search from every element, starts then ends.
 std::vector<double> oracle(const std::vector<double>& ids) {
@@ -30,7 +29,7 @@ TEST(SequenceBounds, AgreesWithTheVendorsExample) {
   InstructionBench bench;
   const View ids = bench.tile(kSbuf, kFp32, {1, 9}, "ids", {0, 1, 1, 2, 2, 2, 0, 3, 3});
   const View dst = bench.tile(kSbuf, kFp32, {1, 2, 9}, "dst");
-  bench.run(kSequenceBounds, SequenceBounds{.dst = dst, .segment_ids = ids}.draft());
+  bench.run(SequenceBounds{.dst = dst, .segment_ids = ids});
   expect_values(bench.get(dst), {9, 1, 1, 3, 3, 3, 9, 7, 7, -1, 3, 3, 6, 6, 6, -1, 9, 9});
 }
 
@@ -43,7 +42,7 @@ TEST(SequenceBounds, FindsTheRunAroundEveryElement) {
         for (double& value : values) value = std::round(value) + 0.0;
         const View ids = bench.tile(kSbuf, in, {1, count}, "ids", values);
         const View dst = bench.tile(kSbuf, out, {1, 2, count}, "dst");
-        bench.run(kSequenceBounds, SequenceBounds{.dst = dst, .segment_ids = ids}.draft());
+        bench.run(SequenceBounds{.dst = dst, .segment_ids = ids});
         expect_values(bench.get(dst), oracle(values));
       }
     }
@@ -54,7 +53,7 @@ TEST(SequenceBounds, TellsLargeIntegersApartThatAreOneInFp32) {
   InstructionBench bench;
   const View ids = bench.tile(kSbuf, kInt32, {1, 3}, "ids", {16777216, 16777217, 16777217});
   const View dst = bench.tile(kSbuf, kInt32, {1, 2, 3}, "dst");
-  bench.run(kSequenceBounds, SequenceBounds{.dst = dst, .segment_ids = ids}.draft());
+  bench.run(SequenceBounds{.dst = dst, .segment_ids = ids});
   expect_values(bench.get(dst), {0, 1, 1, 1, 3, 3});
 }
 
@@ -62,7 +61,7 @@ TEST(SequenceBounds, TakesNanAsASegmentOfItsOwnAndBothZerosAsPadding) {
   InstructionBench bench;
   const View ids = bench.tile(kSbuf, kFp32, {1, 5}, "ids", {NAN, NAN, -0.0, INFINITY, INFINITY});
   const View dst = bench.tile(kSbuf, kFp32, {1, 2, 5}, "dst");
-  bench.run(kSequenceBounds, SequenceBounds{.dst = dst, .segment_ids = ids}.draft());
+  bench.run(SequenceBounds{.dst = dst, .segment_ids = ids});
   expect_values(bench.get(dst), {0, 1, 5, 3, 3, 1, 2, -1, 5, 5});
 }
 
@@ -73,7 +72,7 @@ TEST(SequenceBounds, WorksOnStridedPatternsAtAPartitionOffset) {
   const View ids = wide.slice(0, 96, 1).permute({0, 2, 1}).slice(1, 1, 2, 3);
   bench.set(ids, {4, 4, 0, 5, 5, 4});
   const View dst = bench.tile(kSbuf, kInt32, {64, 2, 20}, "dst").slice(0, 32, 1).slice(2, 1, 6, 3);
-  bench.run(kSequenceBounds, SequenceBounds{.dst = dst, .segment_ids = ids}.draft());
+  bench.run(SequenceBounds{.dst = dst, .segment_ids = ids});
   expect_values(bench.get(dst), oracle({4, 4, 0, 5, 5, 4}));
 }
 
@@ -81,10 +80,9 @@ TEST(SequenceBounds, ReportsWrongShapesAndDtypes) {
   InstructionBench bench;
   const auto error = [&](std::vector<int64_t> ids, std::vector<int64_t> dst, Dtype in = kFp32,
                          Dtype out = kFp32, MemoryKind memory = kSbuf) {
-    return bench.error(kSequenceBounds,
-                       SequenceBounds{.dst = bench.tile(kSbuf, out, std::move(dst), "dst"),
-                                      .segment_ids = bench.tile(memory, in, std::move(ids), "ids")}
-                           .draft());
+    return bench.error(
+        SequenceBounds{.dst = bench.tile(kSbuf, out, std::move(dst), "dst"),
+                       .segment_ids = bench.tile(memory, in, std::move(ids), "ids")});
   };
   EXPECT_EQ(error({1, 5}, {1, 2, 5}), "");
   EXPECT_EQ(error({2, 5}, {1, 2, 5}),
@@ -111,10 +109,9 @@ TEST(SequenceBounds, ReportsWrongShapesAndDtypes) {
 
 TEST(SequenceBounds, DemandsAPassForEachOfTheBounds) {
   InstructionBench bench;
-  const Demand demand = bench.demand(
-      kSequenceBounds, SequenceBounds{.dst = bench.tile(kSbuf, kFp32, {1, 2, 50}, "dst"),
-                                      .segment_ids = bench.tile(kSbuf, kFp32, {1, 50}, "ids")}
-                           .draft());
+  const Demand demand =
+      bench.demand(SequenceBounds{.dst = bench.tile(kSbuf, kFp32, {1, 2, 50}, "dst"),
+                                  .segment_ids = bench.tile(kSbuf, kFp32, {1, 50}, "ids")});
   ASSERT_EQ(demand.count, 1);
   EXPECT_EQ(demand.steps[0].rate, RateClass::kGpSimdOneInput);
   EXPECT_EQ(demand.steps[0].elements, 100);

@@ -9,8 +9,7 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-constexpr Dtype kBf16 = Dtype::kBfloat16, kUint32 = Dtype::kUint32;
+constexpr Dtype kUint32 = Dtype::kUint32;
 constexpr double kUntouched = 77;
 
 struct Results {
@@ -51,7 +50,7 @@ void expect_topk(InstructionBench& bench, const View& src, int64_t n, int64_t re
   const std::vector<double> before(static_cast<size_t>(partitions * results), kUntouched);
   const View values = bench.tile(kSbuf, kBf16, {partitions, results}, "values", before);
   const View indices = bench.tile(kSbuf, kUint32, {partitions, results}, "indices", before);
-  bench.run(kTopk, Topk{.val_dst = values, .idx_dst = indices, .src = src, .n = n}.draft());
+  bench.run(Topk{.val_dst = values, .idx_dst = indices, .src = src, .n = n});
   const Results expected = oracle(bench.get(src), static_cast<size_t>(partitions),
                                   static_cast<size_t>(n), static_cast<size_t>(results));
   expect_values(bench.get(values), expected.values);
@@ -78,7 +77,7 @@ TEST(Topk, PrefersTheLowerIndexOfEqualValues) {
   expect_topk(bench, src, 32, 5);
   const View values = bench.tile(kSbuf, kBf16, {16, 1}, "v");
   const View indices = bench.tile(kSbuf, kUint32, {16, 1}, "i");
-  bench.run(kTopk, Topk{.val_dst = values, .idx_dst = indices, .src = src, .n = 32}.draft());
+  bench.run(Topk{.val_dst = values, .idx_dst = indices, .src = src, .n = 32});
   EXPECT_EQ(bench.get(indices)[0], 0);
 }
 
@@ -102,7 +101,7 @@ TEST(Topk, ReadsAndWritesStridedPatternsAtAPartitionOffset) {
   const std::vector<double> before(16 * 9, kUntouched);
   bench.set(values, before);
   bench.set(indices, before);
-  bench.run(kTopk, Topk{.val_dst = values, .idx_dst = indices, .src = src, .n = 201}.draft());
+  bench.run(Topk{.val_dst = values, .idx_dst = indices, .src = src, .n = 201});
   const Results expected = oracle(bench.get(src), 16, 201, 9);
   expect_values(bench.get(values), expected.values);
   expect_values(bench.get(indices), expected.indices);
@@ -124,7 +123,7 @@ Draft draft_of(InstructionBench& bench, const Case& c) {
 
 TEST(Topk, ReportsCountsOutOfRange) {
   InstructionBench bench;
-  const auto error = [&](const Case& c) { return bench.error(kTopk, draft_of(bench, c)); };
+  const auto error = [&](const Case& c) { return bench.error(draft_of(bench, c)); };
   EXPECT_EQ(error({.n = 8}), "");
   EXPECT_EQ(error({.n = 7}), "n 7 of 'topk' must be 8 to 65535 (architecture trn2).");
   EXPECT_EQ(error({.n = 65535, .columns = 4096}), "");
@@ -146,14 +145,14 @@ TEST(Topk, ReportsCountsOutOfRange) {
 
 TEST(Topk, ReportsWrongOperands) {
   InstructionBench bench;
-  const auto error = [&](const Case& c) { return bench.error(kTopk, draft_of(bench, c)); };
+  const auto error = [&](const Case& c) { return bench.error(draft_of(bench, c)); };
   EXPECT_EQ(error({.partitions = 24}),
             "number of partitions 24 of operand 'src' of 'topk' must be a multiple of 16, the "
             "partitions of a GpSimd core of architecture trn2.");
   EXPECT_EQ(error({.indices = 5}),
             "number of elements per partition mismatch in parameters (val_dst[16, 4], idx_dst[16, "
             "5]) of 'topk'");
-  EXPECT_EQ(error({.src = Dtype::kFloat32}),
+  EXPECT_EQ(error({.src = kFp32}),
             "dtype float32 of operand 'src' of 'topk' is not supported; expected bfloat16.");
   EXPECT_EQ(error({.val = Dtype::kFloat16}),
             "dtype float16 of operand 'val_dst' of 'topk' is not supported; expected bfloat16.");
@@ -166,7 +165,7 @@ TEST(Topk, ReportsWrongOperands) {
 
 TEST(Topk, DemandsTheDocumentedSteps) {
   InstructionBench bench;
-  const Demand demand = bench.demand(kTopk, draft_of(bench, {.n = 100}));
+  const Demand demand = bench.demand(draft_of(bench, {.n = 100}));
   ASSERT_EQ(demand.count, 1);
   EXPECT_EQ(demand.steps[0].rate, RateClass::kGpSimdStep);
   EXPECT_EQ(demand.steps[0].elements, 4 * 100 + 4);

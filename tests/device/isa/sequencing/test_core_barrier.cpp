@@ -9,14 +9,13 @@ namespace {
 
 TEST(CoreBarrier, RunsOnAnyEngineAndOnGpSimdByDefault) {
   InstructionBench bench;
-  const View data = bench.tile(MemoryKind::kHbm, Dtype::kFloat32, {4, 8}, "data");
-  EXPECT_EQ(bench.prepare(kCoreBarrier, CoreBarrier{.data = data}.draft()).engine,
-            EngineKind::kGpSimd);
+  const View data = bench.tile(kHbm, kFp32, {4, 8}, "data");
+  EXPECT_EQ(bench.prepare(CoreBarrier{.data = data}).engine, EngineKind::kGpSimd);
   for (int engine = 0; engine < kEngineCount; ++engine) {
     const Draft draft =
         CoreBarrier{.data = data, .engine = static_cast<EngineKind>(engine)}.draft();
-    EXPECT_EQ(bench.prepare(kCoreBarrier, draft).engine, static_cast<EngineKind>(engine));
-    const Demand demand = bench.demand(kCoreBarrier, draft);
+    EXPECT_EQ(bench.prepare(draft).engine, static_cast<EngineKind>(engine));
+    const Demand demand = bench.demand(draft);
     ASSERT_EQ(demand.count, 1);
     EXPECT_EQ(demand.steps[0].unit, Unit::kBarrier);
   }
@@ -25,9 +24,9 @@ TEST(CoreBarrier, RunsOnAnyEngineAndOnGpSimdByDefault) {
 
 TEST(CoreBarrier, NeedsBothCores) {
   InstructionBench bench;
-  const View data = bench.tile(MemoryKind::kHbm, Dtype::kFloat32, {4, 8}, "data");
+  const View data = bench.tile(kHbm, kFp32, {4, 8}, "data");
   const auto error = [&](const std::vector<int64_t>& cores) {
-    return bench.error(kCoreBarrier, CoreBarrier{.data = data, .cores = cores}.draft());
+    return bench.error(CoreBarrier{.data = data, .cores = cores});
   };
   EXPECT_EQ(error({0, 1}), "");
   EXPECT_EQ(error({1, 0}), "");
@@ -42,13 +41,13 @@ TEST(CoreBarrier, NeedsBothCores) {
 
 TEST(CoreBarrier, NeedsATensorInHbmOrSbuf) {
   InstructionBench bench;
-  const View tile = bench.tile(MemoryKind::kSbuf, Dtype::kFloat32, {4, 8}, "tile");
-  EXPECT_EQ(bench.error(kCoreBarrier, CoreBarrier{.data = tile}.draft()), "");
-  const View bank = bench.tile(MemoryKind::kPsum, Dtype::kFloat32, {4, 8}, "bank");
-  EXPECT_EQ(bench.error(kCoreBarrier, CoreBarrier{.data = bank}.draft()),
+  const View tile = bench.tile(kSbuf, kFp32, {4, 8}, "tile");
+  EXPECT_EQ(bench.error(CoreBarrier{.data = tile}), "");
+  const View bank = bench.tile(kPsum, kFp32, {4, 8}, "bank");
+  EXPECT_EQ(bench.error(CoreBarrier{.data = bank}),
             "Expected operand 'data' of 'core_barrier' to be in address space 'hbm|sbuf', but got "
             "a tile in 'psum' instead.");
-  EXPECT_EQ(bench.error(kCoreBarrier, CoreBarrier{}.draft()),
+  EXPECT_EQ(bench.error(CoreBarrier{}),
             "Expected operand 'data' of 'core_barrier' to be in address space 'hbm|sbuf', but it "
             "is missing.");
 }
@@ -58,13 +57,13 @@ TEST(CoreBarrier, ExistsFromNeuronCoreV3On) {
     InstructionBench bench;
     bench.architecture().generation = generation;
     bench.architecture().neuron_core = text("NeuronCore-v", generation);
-    const View data = bench.tile(MemoryKind::kHbm, Dtype::kFloat32, {4, 8}, "data");
+    const View data = bench.tile(kHbm, kFp32, {4, 8}, "data");
     const Draft draft = CoreBarrier{.data = data}.draft();
-    EXPECT_EQ(bench.error(kCoreBarrier, draft),
+    EXPECT_EQ(bench.error(draft),
               works ? ""
                     : "instruction 'core_barrier' needs NeuronCore-v3 or newer; architecture trn2 "
                       "is a NeuronCore-v2.");
-    const auto kind = bench.error_kind(kCoreBarrier, draft);
+    const auto kind = bench.error_kind(draft);
     EXPECT_EQ(kind == ErrorKind::kNotImplemented, !works);
   }
 }

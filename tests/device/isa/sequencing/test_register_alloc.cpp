@@ -7,13 +7,11 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-
 TEST(RegisterAlloc, SetsTheRegisterToAConstant) {
   InstructionBench bench;
   for (const int64_t value : {int64_t{0}, int64_t{-2147483648}, int64_t{4294967295}}) {
     bench.registers().values[63] = 77;
-    bench.run(kRegisterAlloc, RegisterAlloc{.dst = 63, .x_constant = value}.draft());
+    bench.run(RegisterAlloc{.dst = 63, .x_constant = value});
     EXPECT_EQ(bench.registers().values[63], value);
     EXPECT_EQ(bench.registers().values[62], 0);
   }
@@ -23,10 +21,10 @@ TEST(RegisterAlloc, SetsTheRegisterToAnElementOfSbufOrHbm) {
   for (const MemoryKind memory : {kSbuf, kHbm}) {
     InstructionBench bench;
     const View table = bench.tile(memory, Dtype::kInt32, {1, 3}, "table", {5, -7, 9});
-    bench.run(kRegisterAlloc, RegisterAlloc{.dst = 3, .x = table.slice(1, 1, 1)}.draft());
+    bench.run(RegisterAlloc{.dst = 3, .x = table.slice(1, 1, 1)});
     EXPECT_EQ(bench.registers().values[3], -7);
     const View large = bench.tile(memory, Dtype::kUint32, {1, 1}, "large", {4294967295.0});
-    bench.run(kRegisterAlloc, RegisterAlloc{.dst = 4, .x = large}.draft());
+    bench.run(RegisterAlloc{.dst = 4, .x = large});
     EXPECT_EQ(bench.registers().values[4], 4294967295);
   }
 }
@@ -34,7 +32,7 @@ TEST(RegisterAlloc, SetsTheRegisterToAnElementOfSbufOrHbm) {
 TEST(RegisterAlloc, LeavesTheRegisterAloneWithoutX) {
   InstructionBench bench;
   bench.registers().values[9] = 123;
-  bench.run(kRegisterAlloc, RegisterAlloc{.dst = 9}.draft());
+  bench.run(RegisterAlloc{.dst = 9});
   EXPECT_EQ(bench.registers().values[9], 123);
 }
 
@@ -42,7 +40,7 @@ TEST(RegisterAlloc, TakesAStepOfTheSequencerOnlyToSetTheRegister) {
   InstructionBench bench;
   const View x = bench.tile(kSbuf, Dtype::kInt32, {1, 1}, "t");
   const auto elements = [&](const RegisterAlloc& instruction) {
-    const Demand demand = bench.demand(kRegisterAlloc, instruction.draft());
+    const Demand demand = bench.demand(instruction);
     EXPECT_EQ(demand.count, 1);
     EXPECT_EQ(demand.steps[0].unit, Unit::kSequencer);
     return demand.steps[0].elements;
@@ -50,14 +48,12 @@ TEST(RegisterAlloc, TakesAStepOfTheSequencerOnlyToSetTheRegister) {
   EXPECT_EQ(elements({.dst = 1}), 0);
   EXPECT_EQ(elements({.dst = 1, .x_constant = 0}), 1);
   EXPECT_EQ(elements({.dst = 1, .x = x}), 1);
-  EXPECT_EQ(bench.prepare(kRegisterAlloc, RegisterAlloc{}.draft()).engine, EngineKind::kSync);
+  EXPECT_EQ(bench.prepare(RegisterAlloc{}).engine, EngineKind::kSync);
 }
 
 TEST(RegisterAlloc, ReportsWrongValuesAndRegisters) {
   InstructionBench bench;
-  const auto error = [&](const RegisterAlloc& instruction) {
-    return bench.error(kRegisterAlloc, instruction.draft());
-  };
+  const auto error = [&](const RegisterAlloc& instruction) { return bench.error(instruction); };
   const auto tile = [&](MemoryKind memory, Dtype dtype, std::vector<int64_t> shape) {
     return bench.tile(memory, dtype, std::move(shape), "t");
   };

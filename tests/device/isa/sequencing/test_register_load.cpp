@@ -6,16 +6,14 @@
 namespace neuron_sim {
 namespace {
 
-using enum MemoryKind;
-
 TEST(RegisterLoad, ReadsOneIntegerOfSbufOrHbm) {
   for (const MemoryKind memory : {kSbuf, kHbm}) {
     InstructionBench bench;
     const View table = bench.tile(memory, Dtype::kInt32, {1, 3}, "table", {5, -7, 9});
-    bench.run(kRegisterLoad, RegisterLoad{.dst = 3, .src = table.slice(1, 1, 1)}.draft());
+    bench.run(RegisterLoad{.dst = 3, .src = table.slice(1, 1, 1)});
     EXPECT_EQ(bench.registers().values[3], -7);
     const View large = bench.tile(memory, Dtype::kUint32, {1, 1}, "large", {4294967295.0});
-    bench.run(kRegisterLoad, RegisterLoad{.dst = 4, .src = large}.draft());
+    bench.run(RegisterLoad{.dst = 4, .src = large});
     EXPECT_EQ(bench.registers().values[4], 4294967295);
     EXPECT_EQ(bench.registers().values[3], -7);
   }
@@ -26,9 +24,7 @@ TEST(RegisterLoad, ReportsWrongSourcesAndRegisters) {
   const auto error = [&](int64_t index, MemoryKind memory, Dtype dtype,
                          std::vector<int64_t> shape) {
     return bench.error(
-        kRegisterLoad,
-        RegisterLoad{.dst = index, .src = bench.tile(memory, dtype, std::move(shape), "t")}
-            .draft());
+        RegisterLoad{.dst = index, .src = bench.tile(memory, dtype, std::move(shape), "t")});
   };
   EXPECT_EQ(error(63, kSbuf, Dtype::kInt32, {1, 1}), "");
   EXPECT_EQ(
@@ -49,8 +45,8 @@ TEST(RegisterLoad, ReportsWrongSourcesAndRegisters) {
 
 TEST(RegisterLoad, DemandsTheSequencer) {
   InstructionBench bench;
-  const Demand demand = bench.demand(
-      kRegisterLoad, RegisterLoad{.src = bench.tile(kSbuf, Dtype::kInt32, {1, 1}, "t")}.draft());
+  const Demand demand =
+      bench.demand(RegisterLoad{.src = bench.tile(kSbuf, Dtype::kInt32, {1, 1}, "t")});
   ASSERT_EQ(demand.count, 1);
   EXPECT_EQ(demand.steps[0].unit, Unit::kSequencer);
 }

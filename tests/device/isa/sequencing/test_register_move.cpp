@@ -10,7 +10,7 @@ namespace {
 TEST(RegisterMove, WritesTheImmediate) {
   InstructionBench bench;
   for (const int64_t value : {int64_t{0}, int64_t{-1}, int64_t{-2147483648}, int64_t{4294967295}}) {
-    bench.run(kRegisterMove, RegisterMove{.dst = 63, .src = value}.draft());
+    bench.run(RegisterMove{.dst = 63, .src = value});
     EXPECT_EQ(bench.registers().values[63], value);
     EXPECT_EQ(bench.registers().values[62], 0);
   }
@@ -20,21 +20,21 @@ TEST(RegisterMove, CopiesAnotherRegister) {
   InstructionBench bench;
   bench.registers().values[0] = -17;
   bench.registers().values[63] = 4294967295;
-  bench.run(kRegisterMove, RegisterMove{.dst = 5, .src_register = 0}.draft());
+  bench.run(RegisterMove{.dst = 5, .src_register = 0});
   EXPECT_EQ(bench.registers().values[5], -17);
-  bench.run(kRegisterMove, RegisterMove{.dst = 5, .src = 9, .src_register = 63}.draft());
+  bench.run(RegisterMove{.dst = 5, .src = 9, .src_register = 63});
   EXPECT_EQ(bench.registers().values[5], 4294967295);
-  bench.run(kRegisterMove, RegisterMove{.dst = 63, .src_register = 63}.draft());
+  bench.run(RegisterMove{.dst = 63, .src_register = 63});
   EXPECT_EQ(bench.registers().values[63], 4294967295);
 }
 
 TEST(RegisterMove, RunsOnTheSequencerOfAnyEngineAndOnSyncByDefault) {
   InstructionBench bench;
-  EXPECT_EQ(bench.prepare(kRegisterMove, RegisterMove{}.draft()).engine, EngineKind::kSync);
+  EXPECT_EQ(bench.prepare(RegisterMove{}).engine, EngineKind::kSync);
   for (int engine = 0; engine < kEngineCount; ++engine) {
     const Draft draft = RegisterMove{.engine = static_cast<EngineKind>(engine)}.draft();
-    EXPECT_EQ(bench.prepare(kRegisterMove, draft).engine, static_cast<EngineKind>(engine));
-    const Demand demand = bench.demand(kRegisterMove, draft);
+    EXPECT_EQ(bench.prepare(draft).engine, static_cast<EngineKind>(engine));
+    const Demand demand = bench.demand(draft);
     ASSERT_EQ(demand.count, 1);
     EXPECT_EQ(demand.steps[0].unit, Unit::kSequencer);
   }
@@ -43,8 +43,7 @@ TEST(RegisterMove, RunsOnTheSequencerOfAnyEngineAndOnSyncByDefault) {
 TEST(RegisterMove, ReportsRegistersAndImmediatesOutOfRange) {
   InstructionBench bench;
   const auto error = [&](int64_t index, int64_t value, int64_t source = -1) {
-    return bench.error(kRegisterMove,
-                       RegisterMove{.dst = index, .src = value, .src_register = source}.draft());
+    return bench.error(RegisterMove{.dst = index, .src = value, .src_register = source});
   };
   EXPECT_EQ(error(63, 0), "");
   EXPECT_EQ(error(64, 0),

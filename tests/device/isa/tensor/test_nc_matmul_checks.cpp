@@ -6,8 +6,6 @@
 namespace neuron_sim {
 namespace {
 
-constexpr Dtype kFp32 = Dtype::kFloat32;
-
 struct Shape {
   int64_t depth, columns, elements;
 };
@@ -16,17 +14,15 @@ NcMatmul make(InstructionBench& bench, const Shape& shape, Dtype stationary = kF
               Dtype moving = kFp32) {
   const auto [depth, columns, elements] = shape;
   NcMatmul matmul;
-  matmul.stationary = bench.tile(MemoryKind::kSbuf, stationary, {depth, columns}, "stationary");
-  matmul.moving = bench.tile(MemoryKind::kSbuf, moving, {depth, elements}, "moving");
-  matmul.dst = bench.tile(MemoryKind::kPsum, kFp32, {columns, elements}, "dst");
+  matmul.stationary = bench.tile(kSbuf, stationary, {depth, columns}, "stationary");
+  matmul.moving = bench.tile(kSbuf, moving, {depth, elements}, "moving");
+  matmul.dst = bench.tile(kPsum, kFp32, {columns, elements}, "dst");
   return matmul;
 }
 
 TEST(NcMatmulChecks, ReportsSizesBeyondTheLimits) {
   InstructionBench bench;
-  const auto error = [&](const Shape& shape) {
-    return bench.error(kNcMatmul, make(bench, shape).draft());
-  };
+  const auto error = [&](const Shape& shape) { return bench.error(make(bench, shape)); };
   EXPECT_EQ(error({128, 128, 512}), "");
   EXPECT_EQ(error({128, 129, 512}),
             "size of dimension 1 in 'stationary[128, 129]' of 'nc_matmul' exceed architecture "
@@ -38,8 +34,8 @@ TEST(NcMatmulChecks, ReportsSizesBeyondTheLimits) {
             "size of dimension 1 in 'moving[128, 513]' of 'nc_matmul' exceed architecture "
             "limitation of 512. (architecture trn2)");
   NcMatmul matmul = make(bench, {128, 128, 512});
-  matmul.moving = bench.tile(MemoryKind::kSbuf, kFp32, {128, 19, 27}, "image");
-  EXPECT_EQ(bench.error(kNcMatmul, matmul.draft()),
+  matmul.moving = bench.tile(kSbuf, kFp32, {128, 19, 27}, "image");
+  EXPECT_EQ(bench.error(matmul),
             "number of elements per partition 513 in 'moving[128, 19, 27]' of 'nc_matmul' exceed "
             "architecture limitation of 512. (architecture trn2)");
   bench.architecture().limits.psum_bank = {2044};
@@ -60,55 +56,54 @@ TEST(NcMatmulChecks, ReportsWrongShapesMemoriesAndDtypes) {
     return bench.tile(memory, dtype, std::move(shape), "t");
   };
   NcMatmul matmul = good;
-  matmul.moving = tile(MemoryKind::kSbuf, kFp32, {7, 8});
-  EXPECT_EQ(bench.error(kNcMatmul, matmul.draft()),
+  matmul.moving = tile(kSbuf, kFp32, {7, 8});
+  EXPECT_EQ(bench.error(matmul),
             "number of partitions (dimension 0 size of a tile) mismatch in parameters "
             "(stationary[8, 8], moving[7, 8]) of 'nc_matmul'");
   matmul = good;
-  matmul.dst = tile(MemoryKind::kPsum, kFp32, {7, 8});
+  matmul.dst = tile(kPsum, kFp32, {7, 8});
   EXPECT_EQ(
-      bench.error(kNcMatmul, matmul.draft()),
+      bench.error(matmul),
       "operand 'dst' of 'nc_matmul' has 7 partitions, but operand 'stationary' has 8 elements "
       "per partition.");
-  matmul.dst = tile(MemoryKind::kSbuf, kFp32, {8, 8});
+  matmul.dst = tile(kSbuf, kFp32, {8, 8});
   EXPECT_EQ(
-      bench.error(kNcMatmul, matmul.draft()),
+      bench.error(matmul),
       "Expected operand 'dst' of 'nc_matmul' to be in address space 'psum', but got a tile in "
       "'sbuf' instead.");
   matmul = good;
-  matmul.stationary = tile(MemoryKind::kPsum, kFp32, {8, 8});
-  EXPECT_EQ(bench.error(kNcMatmul, matmul.draft()),
+  matmul.stationary = tile(kPsum, kFp32, {8, 8});
+  EXPECT_EQ(bench.error(matmul),
             "Expected operand 'stationary' of 'nc_matmul' to be in address space 'sbuf', but got a "
             "tile in 'psum' instead.");
-  matmul.stationary = tile(MemoryKind::kSbuf, Dtype::kInt8, {8, 8});
-  EXPECT_EQ(bench.error(kNcMatmul, matmul.draft()),
+  matmul.stationary = tile(kSbuf, Dtype::kInt8, {8, 8});
+  EXPECT_EQ(bench.error(matmul),
             "dtype int8 of operand 'stationary' of 'nc_matmul' is not supported; expected "
             "float8_e4m3, float8_e5m2, float16, bfloat16, tfloat32 or float32.");
-  EXPECT_EQ(bench.error_kind(kNcMatmul, matmul.draft()), ErrorKind::kType);
-  matmul.stationary = tile(MemoryKind::kSbuf, Dtype::kBfloat16, {8, 8});
+  EXPECT_EQ(bench.error_kind(matmul), ErrorKind::kType);
+  matmul.stationary = tile(kSbuf, kBf16, {8, 8});
   EXPECT_EQ(
-      bench.error(kNcMatmul, matmul.draft()),
+      bench.error(matmul),
       "dtypes bfloat16 of operand 'stationary' and float32 of operand 'moving' of 'nc_matmul' "
       "cannot be mixed; float32 and tfloat32 need the other to be float32 or tfloat32.");
   matmul = good;
-  matmul.dst = tile(MemoryKind::kPsum, Dtype::kBfloat16, {8, 8});
-  EXPECT_EQ(bench.error(kNcMatmul, matmul.draft()),
+  matmul.dst = tile(kPsum, kBf16, {8, 8});
+  EXPECT_EQ(bench.error(matmul),
             "dtype bfloat16 of operand 'dst' of 'nc_matmul' is not supported; expected float32.");
   matmul.is_transpose = true;
   EXPECT_EQ(
-      bench.error(kNcMatmul, matmul.draft()),
+      bench.error(matmul),
       "dtype bfloat16 of operand 'dst' of 'nc_matmul' is not supported; expected float32, the "
       "dtype of 'stationary', because is_transpose is set.");
   matmul = good;
   matmul.is_transpose = true;
   matmul.accumulate = true;
-  EXPECT_EQ(bench.error(kNcMatmul, matmul.draft()),
-            "'nc_matmul' with is_transpose moves bits and cannot accumulate.");
+  EXPECT_EQ(bench.error(matmul), "'nc_matmul' with is_transpose moves bits and cannot accumulate.");
 }
 
 TEST(NcMatmulChecks, DemandsToLoadStationaryAndToMultiplyMoving) {
   InstructionBench bench;
-  const Demand demand = bench.demand(kNcMatmul, make(bench, {128, 100, 222}).draft());
+  const Demand demand = bench.demand(make(bench, {128, 100, 222}));
   ASSERT_EQ(demand.count, 2);
   EXPECT_EQ(demand.steps[0].unit, Unit::kLoadStationary);
   EXPECT_EQ(demand.steps[0].elements, 100);
@@ -116,11 +111,10 @@ TEST(NcMatmulChecks, DemandsToLoadStationaryAndToMultiplyMoving) {
   EXPECT_FALSE(demand.steps[0].strided);
   EXPECT_EQ(demand.steps[1].unit, Unit::kMultiplyMoving);
   EXPECT_EQ(demand.steps[1].elements, 222);
-  NcMatmul narrow = make(bench, {128, 100, 222}, Dtype::kBfloat16, Dtype::kFloat8E4m3);
+  NcMatmul narrow = make(bench, {128, 100, 222}, kBf16, Dtype::kFloat8E4m3);
   for (const int64_t stride : {8, 9}) {  // 16 and 18 bytes
-    narrow.stationary =
-        bench.tile(MemoryKind::kSbuf, Dtype::kBfloat16, {128, 100, stride}, "w").select(2, 0);
-    const Step step = bench.demand(kNcMatmul, narrow.draft()).steps[0];
+    narrow.stationary = bench.tile(kSbuf, kBf16, {128, 100, stride}, "w").select(2, 0);
+    const Step step = bench.demand(narrow).steps[0];
     EXPECT_EQ(step.strided, stride == 9);
     EXPECT_EQ(step.matmul, MatmulClass::k16bit);
   }

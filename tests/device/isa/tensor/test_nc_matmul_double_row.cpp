@@ -8,10 +8,6 @@
 
 namespace neuron_sim {
 namespace {
-
-using enum MemoryKind;
-constexpr Dtype kFp32 = Dtype::kFloat32;
-constexpr Dtype kBf16 = Dtype::kBfloat16;
 constexpr Dtype kE4m3 = Dtype::kFloat8E4m3;
 constexpr Dtype kE5m2 = Dtype::kFloat8E5m2;
 constexpr auto kDoubleRow = MatmulPerformanceMode::kDoubleRow;
@@ -69,13 +65,13 @@ TEST(NcMatmulDoubleRow, DoubleRowContractsBothHalves) {
          std::vector<std::pair<Dtype, Dtype>>{{kE4m3, kE4m3}, {kE5m2, kE4m3}, {kE5m2, kE5m2}}) {
       InstructionBench bench;
       NcMatmul matmul = double_row(bench, depth, columns, elements, stationary, moving);
-      bench.run(kNcMatmul, matmul.draft());
+      bench.run(matmul);
       const Matrix a = halves(bench.get(matmul.stationary), depth, columns);
       const Matrix b = halves(bench.get(matmul.moving), depth, elements);
       const std::vector<double> once = bench.get(matmul.dst);
       expect_product(once, a, b);
       matmul.accumulate = true;
-      bench.run(kNcMatmul, matmul.draft());
+      bench.run(matmul);
       expect_product(bench.get(matmul.dst), a, b, once);
     }
   }
@@ -86,14 +82,14 @@ TEST(NcMatmulDoubleRow, DoubleRowTakesAccessPatterns) {
   NcMatmul matmul = double_row(bench, 64, 20, 24);
   const View wide = bench.tile(kSbuf, kE5m2, {64, 3, 8, 9}, "wide", random_values(64 * 216));
   matmul.moving = wide.slice(1, 0, 2, 2).slice(2, 1, 4, 2).slice(3, 2, 6);
-  bench.run(kNcMatmul, matmul.draft());
+  bench.run(matmul);
   expect_product(bench.get(matmul.dst), halves(bench.get(matmul.stationary), 64, 20),
                  halves(bench.get(matmul.moving), 64, 24));
 }
 
 TEST(NcMatmulDoubleRow, DoubleRowTakesTheTimeOfHalfItsContraction) {
   InstructionBench bench;
-  const Demand demand = bench.demand(kNcMatmul, double_row(bench, 128, 100, 512).draft());
+  const Demand demand = bench.demand(double_row(bench, 128, 100, 512));
   EXPECT_EQ(demand.steps[0].elements, 100);
   EXPECT_EQ(demand.steps[1].elements, 512);
   EXPECT_EQ(demand.steps[1].matmul, MatmulClass::k16bit);
@@ -102,7 +98,7 @@ TEST(NcMatmulDoubleRow, DoubleRowTakesTheTimeOfHalfItsContraction) {
 
 TEST(NcMatmulDoubleRow, ReportsWhatDoubleRowCannotDo) {
   InstructionBench bench;
-  const auto error = [&](const NcMatmul& matmul) { return bench.error(kNcMatmul, matmul.draft()); };
+  const auto error = [&](const NcMatmul& matmul) { return bench.error(matmul); };
   EXPECT_EQ(error(double_row(bench, 128, 128, 512)), "");
   EXPECT_EQ(error(double_row(bench, 128, 128, 513)),
             "number of elements per partition 1026 in 'moving[128, 2, 513]' of 'nc_matmul' exceed "

@@ -7,10 +7,6 @@
 
 namespace neuron_sim {
 namespace {
-
-using enum MemoryKind;
-constexpr Dtype kFp32 = Dtype::kFloat32;
-constexpr Dtype kBf16 = Dtype::kBfloat16;
 constexpr Dtype kE4m3 = Dtype::kFloat8E4m3;
 constexpr Dtype kE5m2 = Dtype::kFloat8E5m2;
 constexpr Dtype kE4m3fn = Dtype::kFloat8E4m3fn;
@@ -38,13 +34,13 @@ NcMatmul plain(InstructionBench& bench, int64_t depth, int64_t columns, int64_t 
 TEST(NcMatmulModes, TilesOfTheArrayGiveTheSameBits) {
   InstructionBench bench;
   NcMatmul matmul = plain(bench, 32, 64, 100);
-  bench.run(kNcMatmul, matmul.draft());
+  bench.run(matmul);
   const std::vector<double> whole = bench.get(matmul.dst);
   matmul.tile_position = {96, 64};
   matmul.tile_size = {32, 64};
-  bench.run(kNcMatmul, matmul.draft());
+  bench.run(matmul);
   expect_values(bench.get(matmul.dst), whole);
-  const ArrayTile tile = bench.demand(kNcMatmul, matmul.draft()).steps[1].array;
+  const ArrayTile tile = bench.demand(matmul).steps[1].array;
   EXPECT_EQ(tile.row, 96);
   EXPECT_EQ(tile.rows, 32);
   EXPECT_EQ(tile.column, 64);
@@ -59,7 +55,7 @@ TEST(NcMatmulModes, ReportsTilesThatTheArrayDoesNotHave) {
     NcMatmul matmul = plain(bench, depth, columns, 8);
     matmul.tile_position = position;
     matmul.tile_size = size;
-    return bench.error(kNcMatmul, matmul.draft());
+    return bench.error(matmul);
   };
   EXPECT_EQ(error({{0, 0}}, {{32, 32}}), "");
   EXPECT_EQ(error({{64, 0}}, {{64, 128}}, 64, 128), "");
@@ -106,7 +102,7 @@ TEST(NcMatmulModes, HintsHalveThePassesOfFp32AndChangeNothingElse) {
     NcMatmul matmul = plain(bench, 8, 8, 8, dtype);
     matmul.is_stationary_onezero = stationary;
     matmul.is_moving_onezero = moving;
-    return bench.demand(kNcMatmul, matmul.draft()).steps[1].matmul;
+    return bench.demand(matmul).steps[1].matmul;
   };
   EXPECT_EQ(kind(kFp32, false, false), MatmulClass::kFp32);
   EXPECT_EQ(kind(kFp32, true, false), MatmulClass::kFp32OneZero);
@@ -114,25 +110,25 @@ TEST(NcMatmulModes, HintsHalveThePassesOfFp32AndChangeNothingElse) {
   EXPECT_EQ(kind(kFp32, true, true), MatmulClass::kFp32OneZero);
   EXPECT_EQ(kind(kBf16, true, true), MatmulClass::k16bit);
   NcMatmul matmul = plain(bench, 30, 20, 10, kFp32);
-  bench.run(kNcMatmul, matmul.draft());
+  bench.run(matmul);
   const std::vector<double> without = bench.get(matmul.dst);
   matmul.is_moving_onezero = true;
-  bench.run(kNcMatmul, matmul.draft());
+  bench.run(matmul);
   expect_values(bench.get(matmul.dst), without);
 }
 
 TEST(NcMatmulModes, Bfloat16DestinationsRoundOnceAfterAnAdditionInFp32) {
   InstructionBench bench(fourth_generation());
   NcMatmul matmul = plain(bench, 128, 60, 300, kBf16, kFp32);
-  bench.run(kNcMatmul, matmul.draft());
+  bench.run(matmul);
   const std::vector<double> product = bench.get(matmul.dst);
   matmul.dst = bench.tile(kPsum, kBf16, {60, 300}, "narrow", std::vector<double>(18000, NAN));
-  bench.run(kNcMatmul, matmul.draft());
+  bench.run(matmul);
   std::vector<double> expected;
   for (const double value : product) expected.push_back(round_to(kBf16, value));
   expect_values(bench.get(matmul.dst), expected);
   matmul.accumulate = true;
-  bench.run(kNcMatmul, matmul.draft());
+  bench.run(matmul);
   for (size_t i = 0; i < product.size(); ++i) {
     expected[i] = round_to(kBf16, round_to(kFp32, expected[i] + product[i]));
   }
@@ -142,7 +138,7 @@ TEST(NcMatmulModes, Bfloat16DestinationsRoundOnceAfterAnAdditionInFp32) {
 TEST(NcMatmulModes, FourthGenerationFillsAllBanks) {
   InstructionBench bench(fourth_generation());
   const auto error = [&](int64_t elements, Dtype result) {
-    return bench.error(kNcMatmul, plain(bench, 2, 2, elements, kBf16, result).draft());
+    return bench.error(plain(bench, 2, 2, elements, kBf16, result));
   };
   EXPECT_EQ(error(4096, kFp32), "");
   EXPECT_EQ(error(4097, kFp32),
@@ -160,7 +156,7 @@ TEST(NcMatmulModes, FourthGenerationFillsAllBanks) {
 TEST(NcMatmulModes, OcpFp8NeedsTheFourthGenerationAndNoLegacyFp8) {
   InstructionBench bench(fourth_generation());
   NcMatmul matmul = plain(bench, 64, 16, 48, kE4m3fn);
-  bench.run(kNcMatmul, matmul.draft());
+  bench.run(matmul);
   const std::vector<double> a = bench.get(matmul.stationary), b = bench.get(matmul.moving);
   const std::vector<double> product = bench.get(matmul.dst);
   for (size_t m = 0; m < 16; ++m) {
@@ -171,11 +167,11 @@ TEST(NcMatmulModes, OcpFp8NeedsTheFourthGenerationAndNoLegacyFp8) {
     }
   }
   matmul.moving = bench.tile(kSbuf, kE5m2, {64, 48}, "moving");
-  EXPECT_EQ(bench.error(kNcMatmul, matmul.draft()), "");
+  EXPECT_EQ(bench.error(matmul), "");
   for (const bool swapped : {false, true}) {
     matmul.stationary = bench.tile(kSbuf, swapped ? kE4m3 : kE4m3fn, {64, 16}, "stationary");
     matmul.moving = bench.tile(kSbuf, swapped ? kE4m3fn : kE4m3, {64, 48}, "moving");
-    EXPECT_EQ(bench.error(kNcMatmul, matmul.draft()),
+    EXPECT_EQ(bench.error(matmul),
               text("dtypes ", name(matmul.stationary.dtype()), " of operand 'stationary' and ",
                    name(matmul.moving.dtype()),
                    " of operand 'moving' of 'nc_matmul' cannot be "
@@ -183,14 +179,14 @@ TEST(NcMatmulModes, OcpFp8NeedsTheFourthGenerationAndNoLegacyFp8) {
   }
   for (const Dtype dtype : {Dtype::kFloat8E8m0fnu, Dtype::kFloat8E4m3fnX4}) {
     matmul.stationary = bench.tile(kSbuf, dtype, {64, 16}, "stationary");
-    EXPECT_EQ(bench.error(kNcMatmul, matmul.draft()),
+    EXPECT_EQ(bench.error(matmul),
               text("dtype ", name(dtype),
                    " of operand 'stationary' of 'nc_matmul' is not "
                    "supported; expected float8_e4m3, float8_e5m2, float8_e4m3fn, float16, "
                    "bfloat16, tfloat32 or float32."));
   }
   InstructionBench old;
-  EXPECT_EQ(old.error(kNcMatmul, plain(old, 8, 8, 8, kE4m3fn).draft()),
+  EXPECT_EQ(old.error(plain(old, 8, 8, 8, kE4m3fn)),
             "dtype float8_e4m3fn of operand 'stationary' of 'nc_matmul' is not supported; expected "
             "float8_e4m3, float8_e5m2, float16, bfloat16, tfloat32 or float32.");
 }
@@ -211,18 +207,18 @@ TEST(NcMatmulModes, TransposesBytesIntoPaddedElements) {
   }
   for (const Dtype dtype : {kBf16, Dtype::kUint16, Dtype::kFloat16}) {
     matmul.dst = bench.tile(kPsum, dtype, {5, 3}, "dst");
-    bench.run(kNcMatmul, matmul.draft());
+    bench.run(matmul);
     EXPECT_EQ(bench.bits(matmul.dst), expected);
   }
   matmul.dst = bench.tile(kPsum, kE4m3, {5, 3, 2}, "pairs").select(2, 0);
-  bench.run(kNcMatmul, matmul.draft());
+  bench.run(matmul);
   EXPECT_EQ(bench.bits(matmul.dst), expected);
   matmul.dst = bench.tile(kPsum, kE4m3, {5, 3}, "dense");
-  EXPECT_EQ(bench.error(kNcMatmul, matmul.draft()),
+  EXPECT_EQ(bench.error(matmul),
             "operand 'dst' of 'nc_matmul' is dense[5, 3] of float8_e4m3, but PSUM receives 16-bit "
             "elements with a zero upper byte; use a 2-byte dtype or every other byte.");
   matmul.dst = bench.tile(kPsum, kFp32, {5, 3}, "wide");
-  EXPECT_EQ(bench.error(kNcMatmul, matmul.draft()),
+  EXPECT_EQ(bench.error(matmul),
             "dtype float32 of operand 'dst' of 'nc_matmul' is not supported; expected float8_e4m3, "
             "the dtype of 'stationary' in every other byte, or a 2-byte dtype, because "
             "is_transpose is set.");

@@ -12,10 +12,6 @@
 
 namespace neuron_sim {
 namespace {
-
-using enum MemoryKind;
-constexpr Dtype kFp32 = Dtype::kFloat32;
-constexpr Dtype kBf16 = Dtype::kBfloat16;
 constexpr Dtype kE5m2 = Dtype::kFloat8E5m2X4;
 constexpr Dtype kE4m3fn = Dtype::kFloat8E4m3fnX4;
 constexpr Dtype kFp4 = Dtype::kFloat4E2m1fnX4;
@@ -99,11 +95,11 @@ TEST(NcMatmulMx, MultipliesScaledValuesOfEveryPairOfDtypes) {
         InstructionBench bench(mx_architecture());
         NcMatmulMx matmul = make(bench, depth, columns, elements, stationary, moving, kFp32,
                                  depth == 64 ? Dtype::kUint8 : Dtype::kFloat8E8m0fnu);
-        bench.run(kNcMatmulMx, matmul.draft());
+        bench.run(matmul);
         expect_product(bench, matmul);
         const std::vector<double> once = bench.get(matmul.dst);
         matmul.accumulate = true;
-        bench.run(kNcMatmulMx, matmul.draft());
+        bench.run(matmul);
         expect_product(bench, matmul, once);
       }
     }
@@ -113,10 +109,10 @@ TEST(NcMatmulMx, MultipliesScaledValuesOfEveryPairOfDtypes) {
 TEST(NcMatmulMx, TakesTheLargestTilesBfloat16AndAccessPatterns) {
   InstructionBench bench(mx_architecture());
   NcMatmulMx matmul = make(bench, 128, 128, 512);
-  bench.run(kNcMatmulMx, matmul.draft());
+  bench.run(matmul);
   expect_product(bench, matmul);
   matmul = make(bench, 32, 4, 1024, kE4m3fn, kE4m3fn, kBf16);
-  bench.run(kNcMatmulMx, matmul.draft());
+  bench.run(matmul);
   expect_product(bench, matmul);
   matmul = make(bench, 64, 4, 24);
   const View wide = bench.tile(kSbuf, kE5m2, {64, 5, 12}, "wide");
@@ -124,7 +120,7 @@ TEST(NcMatmulMx, TakesTheLargestTilesBfloat16AndAccessPatterns) {
   matmul.moving = wide.slice(1, 1, 4).slice(2, 0, 6, 2);
   matmul.moving_scale = bench.tile(kSbuf, Dtype::kUint8, {128, 24}, "scales").slice(0, 4, 36);
   fill_scales(bench, matmul.moving_scale, 2);
-  bench.run(kNcMatmulMx, matmul.draft());
+  bench.run(matmul);
   expect_product(bench, matmul);
 }
 
@@ -134,7 +130,7 @@ TEST(NcMatmulMx, SpreadsTheScaleNanOverItsColumn) {
   std::vector<uint32_t> scales = bench.bits(matmul.moving_scale);
   scales[1 * 3 + 2] = 255;  // partitions 8..15 of column 2
   bench.set_bits(matmul.moving_scale, scales);
-  bench.run(kNcMatmulMx, matmul.draft());
+  bench.run(matmul);
   const std::vector<double> result = bench.get(matmul.dst);
   for (size_t i = 0; i < 6; ++i) EXPECT_EQ(std::isnan(result[i]), i % 3 == 2);
 }
@@ -144,7 +140,7 @@ TEST(NcMatmulMx, DemandsTheTimeOfOneRowPerPartition) {
   NcMatmulMx matmul = make(bench, 32, 100, 300);
   matmul.tile_position = {96, 0};
   matmul.tile_size = {32, 128};
-  const Demand demand = bench.demand(kNcMatmulMx, matmul.draft());
+  const Demand demand = bench.demand(matmul);
   ASSERT_EQ(demand.count, 2);
   EXPECT_EQ(demand.steps[0].elements, 100);
   EXPECT_EQ(demand.steps[1].elements, 300);
@@ -155,9 +151,7 @@ TEST(NcMatmulMx, DemandsTheTimeOfOneRowPerPartition) {
 
 TEST(NcMatmulMxChecks, ReportsWrongOperands) {
   InstructionBench bench(mx_architecture());
-  const auto error = [&](const NcMatmulMx& matmul) {
-    return bench.error(kNcMatmulMx, matmul.draft());
-  };
+  const auto error = [&](const NcMatmulMx& matmul) { return bench.error(matmul); };
   EXPECT_EQ(error(make(bench, 128, 128, 512)), "");
   EXPECT_EQ(error(make(bench, 128, 130, 512)),
             "size of dimension 1 in 'stationary[128, 130]' of 'nc_matmul_mx' exceed architecture "
@@ -198,7 +192,7 @@ TEST(NcMatmulMxChecks, ReportsWrongOperands) {
             "parameter 'tile_size' is (64, 64), but its columns must be 128. (instruction "
             "'nc_matmul_mx', architecture trn3)");
   InstructionBench old;
-  EXPECT_EQ(old.error(kNcMatmulMx, make(old, 32, 8, 8).draft()),
+  EXPECT_EQ(old.error(make(old, 32, 8, 8)),
             "instruction 'nc_matmul_mx' needs NeuronCore-v4 or newer; architecture trn2 is a "
             "NeuronCore-v3.");
 }

@@ -8,9 +8,6 @@
 
 namespace neuron_sim {
 namespace {
-
-using enum MemoryKind;
-constexpr Dtype kBf16 = Dtype::kBfloat16;
 constexpr Dtype kE5m2 = Dtype::kFloat8E5m2X4;
 constexpr Dtype kE4m3fn = Dtype::kFloat8E4m3fnX4;
 
@@ -76,7 +73,7 @@ TEST(QuantizeMx, ScalesGroupsOfEightPartitionsAndFourElements) {
             values[i] = std::ldexp(values[i], static_cast<int>(i / 4 * 7 % 24) - 12);
           }
           bench.set(quantize.src, values);
-          bench.run(kQuantizeMx, quantize.draft());
+          bench.run(quantize);
           expect_quantised(bench, quantize);
         }
       }
@@ -96,7 +93,7 @@ TEST(QuantizeMx, TakesZeroTinyHugeAndNonFiniteGroups) {
     group(4, -INFINITY);
     group(5, -0.0);
     bench.set(quantize.src, values);
-    bench.run(kQuantizeMx, quantize.draft());
+    bench.run(quantize);
     expect_quantised(bench, quantize);
   }
 }
@@ -106,11 +103,11 @@ TEST(QuantizeMx, WritesScalesIntoUnusedRowsOfQuadrants) {
   QuantizeMx quantize = make(bench, 64, 5);
   bench.set(quantize.src, random_values(64 * 20));
   const View scales = bench.tile(kSbuf, Dtype::kUint8, {128, 5}, "scales");
-  bench.run(kQuantizeMx, quantize.draft());
+  bench.run(quantize);
   const std::vector<uint32_t> expected = bench.bits(quantize.dst_scale);
   const std::vector<uint32_t> before = bench.bits(scales);
   quantize.dst_scale = scales.slice(0, 8, 36);  // rows 8..11 and 40..43
-  bench.run(kQuantizeMx, quantize.draft());
+  bench.run(quantize);
   const std::vector<uint32_t> after = bench.bits(scales);
   for (size_t row = 0; row < 128; ++row) {
     for (size_t n = 0; n < 5; ++n) {
@@ -128,15 +125,13 @@ TEST(QuantizeMx, TakesAccessPatterns) {
                      .slice(2, 1, 16, 2);
   quantize.dst = bench.tile(kSbuf, kE4m3fn, {64, 20}, "dst").slice(1, 3, 8, 2);
   quantize.dst_scale = bench.tile(kSbuf, Dtype::kUint8, {64, 2, 5}, "scale").slice(2, 1, 4);
-  bench.run(kQuantizeMx, quantize.draft());
+  bench.run(quantize);
   expect_quantised(bench, quantize);
 }
 
 TEST(QuantizeMxChecks, ReportsShapesDtypesAndGenerations) {
   InstructionBench bench(mx_architecture());
-  const auto error = [&](const QuantizeMx& quantize) {
-    return bench.error(kQuantizeMx, quantize.draft());
-  };
+  const auto error = [&](const QuantizeMx& quantize) { return bench.error(quantize); };
   EXPECT_EQ(error(make(bench, 32, 4)), "");
   EXPECT_EQ(error(make(bench, 33, 4)),
             "number of partitions 33 of operand 'dst' of 'quantize_mx' must be a multiple of 32.");
@@ -146,7 +141,7 @@ TEST(QuantizeMxChecks, ReportsShapesDtypesAndGenerations) {
   EXPECT_EQ(error(make(bench, 32, 4, Dtype::kFloat4E2m1fnX4)),
             "dtype float4_e2m1fn_x4 of operand 'dst' of 'quantize_mx' is not supported; expected "
             "float8_e5m2_x4 or float8_e4m3fn_x4.");
-  EXPECT_EQ(error(make(bench, 32, 4, kE5m2, Dtype::kFloat32)),
+  EXPECT_EQ(error(make(bench, 32, 4, kE5m2, kFp32)),
             "dtype float32 of operand 'src' of 'quantize_mx' is not supported; expected float16 or "
             "bfloat16.");
   EXPECT_EQ(error(make(bench, 32, 4, kE5m2, kBf16, Dtype::kInt8)),
@@ -178,14 +173,14 @@ TEST(QuantizeMxChecks, ReportsShapesDtypesAndGenerations) {
             "Expected operand 'dst_scale' of 'quantize_mx' to be in address space 'sbuf', but got "
             "a tile in 'hbm' instead.");
   InstructionBench old;
-  EXPECT_EQ(old.error(kQuantizeMx, make(old, 32, 4).draft()),
+  EXPECT_EQ(old.error(make(old, 32, 4)),
             "instruction 'quantize_mx' needs NeuronCore-v4 or newer; architecture trn2 is a "
             "NeuronCore-v3.");
 }
 
 TEST(QuantizeMxDemand, TakesFourElementsPerCycle) {
   InstructionBench bench(mx_architecture());
-  const Demand demand = bench.demand(kQuantizeMx, make(bench, 128, 64).draft());
+  const Demand demand = bench.demand(make(bench, 128, 64));
   ASSERT_EQ(demand.count, 1);
   EXPECT_EQ(demand.steps[0].elements, 256);
   EXPECT_EQ(demand.steps[0].rate, RateClass::kCopy16bit);
