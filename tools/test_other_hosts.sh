@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 core='NcMatmul*:NcTranspose*:MatrixProduct.*:Architectures/RandomShapes.Matmul*:Reference.*'
 core+=':Executor.KeepsFp32Copies*:ProductKernels/*'
 python=(tests/python/custom_ops/test_custom_ops_values.py
-  tests/python/core_module/test_core_module_products.py)
+  tests/python/nki/isa/test_isa_matrix.py)
 
 failed=0
 run() {
