@@ -152,9 +152,10 @@ def show_predictions(name: str, on_device: Tensor, reference: Tensor, labels: Te
 
 
 def show_vector_add() -> None:
-    """Part 1 of the Stanford CS149 handout: the effect of chunk sizes on the time."""
+    """Part 1 of the Stanford CS149 handout: the effect of chunk sizes on `nc_latency`, which is
+    the kernel with its launch, as `nki.benchmark` reports it."""
     table = new_table(f"vector additions of the handout in NKI (fp32, {CHIP})")
-    for column in ("variant", "elements", "simulated latency", "measured on a chip"):
+    for column in ("variant", "elements", "simulated nc_latency", "nc_latency on a chip"):
         table.add_column(column, justify="left" if column == "variant" else "right")
     for addition in vector_additions(CHIP):
         measured = addition.measured_us
