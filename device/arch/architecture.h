@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "device/arch/rates.h"
 #include "device/base/units.h"
 
 namespace neuron_sim {
@@ -130,32 +131,6 @@ struct EngineTiming {
   Picoseconds table_load{};             ///< ScalarE: loading an activation table
   double stride_factor = 0;             ///< rate factor when the innermost stride exceeds 16 bytes
   double dynamic_minimum_cycles = 0;    ///< MIN_II when an address comes from data
-};
-
-/// Cycles per element of a kind of work (see RateClass in device/instruction/demand.h; same order
-/// there).
-struct Rates {
-  double one_input = 0;          ///< copy, reduce, tensor_scalar, activation
-  double two_inputs = 0;         ///< tensor_tensor, both in SBUF, fp32
-  double scan = 0;               ///< tensor_tensor_scan, tensor_scalar_cumulative
-  double two_inputs_psum = 0;    ///< tensor_tensor with one operand in PSUM
-  double two_inputs_16bit = 0;   ///< tensor_tensor, SBUF, all 16-bit floats
-  double copy_16bit = 0;         ///< tensor_copy/tensor_scalar, SBUF to SBUF, 16-bit floats
-  double copy_16bit_mixed = 0;   ///< the same, strided, or one side in PSUM
-  double scalar_operand = 0;     ///< tensor_scalar, SBUF to SBUF, not all 16-bit floats
-  double reduce_16bit = 0;       ///< tensor_reduce add/max, 16-bit floats in and out
-  double memset_16bit_zero = 0;  ///< memset to zero of 16-bit floats
-  double iterative = 0;          ///< reciprocal (8)
-  double gpsimd_one_input = 0;   ///< GpSimd per element, one input
-  double gpsimd_two_inputs = 0;  ///< GpSimd per element, two inputs
-  double two_inputs_bf16 = 0;    ///< tensor_tensor add, subtract, multiply, SBUF, dense bf16
-  double scalar_16bit = 0;       ///< ScalarE, 16-bit and 8-bit floats in and out
-  double gpsimd_rsqrt = 0;       ///< rsqrt on GpSimd
-  double bn_aggregate = 0;       ///< bn_aggr, per triple of count, mean and variance * count
-  double exponential = 0;        ///< exponential on VectorE
-  double uniform_random = 0;     ///< rand2
-  double gpsimd_step = 0;        ///< GpSimd per step of a documented cost formula
-  double partition_reduce = 0;   ///< GpSimd per element of tensor_partition_reduce
 };
 
 /// DMA: triggers, descriptors, 16 engines.

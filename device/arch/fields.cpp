@@ -181,31 +181,11 @@ void add_engine(std::vector<Field>& fields, const char* name, EngineTiming Archi
 }
 
 void add_rates(std::vector<Field>& fields) {
-  SectionFields rates(fields, "rates", &Architecture::rates);
-  const auto add = [&](const char* key, double Rates::*member) {
-    rates.add(key, "cycles", kRate, member);
-  };
-  add("one_input", &Rates::one_input);
-  add("two_inputs", &Rates::two_inputs);
-  add("scan", &Rates::scan);
-  add("two_inputs_psum", &Rates::two_inputs_psum);
-  add("two_inputs_16bit", &Rates::two_inputs_16bit);
-  add("copy_16bit", &Rates::copy_16bit);
-  add("copy_16bit_mixed", &Rates::copy_16bit_mixed);
-  add("scalar_operand", &Rates::scalar_operand);
-  add("reduce_16bit", &Rates::reduce_16bit);
-  add("memset_16bit_zero", &Rates::memset_16bit_zero);
-  add("iterative", &Rates::iterative);
-  add("gpsimd_one_input", &Rates::gpsimd_one_input);
-  add("gpsimd_two_inputs", &Rates::gpsimd_two_inputs);
-  add("two_inputs_bf16", &Rates::two_inputs_bf16);
-  add("scalar_16bit", &Rates::scalar_16bit);
-  add("gpsimd_rsqrt", &Rates::gpsimd_rsqrt);
-  add("bn_aggregate", &Rates::bn_aggregate);
-  add("exponential", &Rates::exponential);
-  add("uniform_random", &Rates::uniform_random);
-  add("gpsimd_step", &Rates::gpsimd_step);
-  add("partition_reduce", &Rates::partition_reduce);
+  for (size_t i = 0; i < kRateRows.size(); ++i) {
+    fields.push_back(
+        field(std::string("rates.") + kRateRows[i].key, "cycles", kRate,
+              [i](Architecture& target) -> double& { return target.rates.cycles[i]; }));
+  }
 }
 
 void add_dma(std::vector<Field>& fields) {

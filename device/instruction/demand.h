@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "device/arch/rates.h"
+
 namespace neuron_sim {
 
 /// Which unit does a step.
@@ -17,31 +19,6 @@ enum class Unit : uint8_t {
   kBarrier,         ///< the semaphores between the two cores of a logical core
   kGpSimdDma,       ///< the DMA of GpSimd itself, between the two cores
   kCollective,      ///< the collectives' own processors and the links between ranks
-};
-
-/// Cycles per element are architecture data (struct Rates, same order).
-enum class RateClass : uint8_t {
-  kOneInput,
-  kTwoInputs,
-  kTwoInputsPsum,
-  kTwoInputs16bit,
-  kCopy16bit,
-  kCopy16bitMixed,
-  kScalarOperand,
-  kReduce16bit,
-  kMemset16bitZero,
-  kIterative,
-  kGpSimdOneInput,
-  kGpSimdTwoInputs,
-  kTwoInputsBf16,
-  kScalar16bit,
-  kGpSimdRsqrt,
-  kBnAggregate,
-  kExponential,
-  kUniformRandom,
-  kGpSimdStep,
-  kPartitionReduce,
-  kScan,
 };
 
 /// Precision of TensorE operands.

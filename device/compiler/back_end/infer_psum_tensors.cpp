@@ -12,7 +12,8 @@ namespace {
 bool pays(const StraightLine& line, const StraightInstruction& reader) {
   const Rates& rates = line.architecture->rates;
   const Demand& demand = line.demands[reader.instruction.demand];
-  return demand.steps[0].rate == RateClass::kTwoInputs && rates.two_inputs > rates.two_inputs_psum;
+  return demand.steps[0].rate == RateClass::kTwoInputs &&
+         rates[RateClass::kTwoInputs] > rates[RateClass::kTwoInputsPsum];
 }
 
 class PsumTensors {

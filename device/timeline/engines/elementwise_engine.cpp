@@ -4,33 +4,6 @@
 
 namespace neuron_sim {
 
-double ElementwiseEngine::rate(RateClass rate) const {
-  switch (rate) {
-    case RateClass::kOneInput: return rates_.one_input;
-    case RateClass::kTwoInputs: return rates_.two_inputs;
-    case RateClass::kScan: return rates_.scan;
-    case RateClass::kTwoInputsPsum: return rates_.two_inputs_psum;
-    case RateClass::kTwoInputs16bit: return rates_.two_inputs_16bit;
-    case RateClass::kCopy16bit: return rates_.copy_16bit;
-    case RateClass::kCopy16bitMixed: return rates_.copy_16bit_mixed;
-    case RateClass::kScalarOperand: return rates_.scalar_operand;
-    case RateClass::kReduce16bit: return rates_.reduce_16bit;
-    case RateClass::kMemset16bitZero: return rates_.memset_16bit_zero;
-    case RateClass::kIterative: return rates_.iterative;
-    case RateClass::kGpSimdOneInput: return rates_.gpsimd_one_input;
-    case RateClass::kGpSimdTwoInputs: return rates_.gpsimd_two_inputs;
-    case RateClass::kTwoInputsBf16: return rates_.two_inputs_bf16;
-    case RateClass::kScalar16bit: return rates_.scalar_16bit;
-    case RateClass::kGpSimdRsqrt: return rates_.gpsimd_rsqrt;
-    case RateClass::kBnAggregate: return rates_.bn_aggregate;
-    case RateClass::kExponential: return rates_.exponential;
-    case RateClass::kUniformRandom: return rates_.uniform_random;
-    case RateClass::kGpSimdStep: return rates_.gpsimd_step;
-    case RateClass::kPartitionReduce: return rates_.partition_reduce;
-  }
-  return 1;
-}
-
 /// A table load waits for no data. The first one is at the start of the kernel, before instructions
 /// that need no table (all four trn2 attention traces), when the engine was idle for that long;
 /// every other one stands right after the previous instruction.
@@ -52,7 +25,7 @@ Span ElementwiseEngine::run(const Step& step, Picoseconds ready) {
   if (step.table >= 0 && step.table != table_) load_table(step.table);
   const Picoseconds start = std::max(next_issue(), ready);
   begin(start);
-  double work = static_cast<double>(step.elements) * rate(step.rate);
+  double work = static_cast<double>(step.elements) * rates_[step.rate];
   if (step.strided) work *= timing_.stride_factor;
   double overhead = step.source_psum ? timing_.overhead_psum : timing_.overhead_sbuf;
   work += static_cast<double>(step.starts - 1) * overhead;

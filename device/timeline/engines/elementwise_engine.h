@@ -36,7 +36,6 @@ class ElementwiseEngine {
   void visit(StateVisitor& visitor);
 
  private:
-  double rate(RateClass rate) const;
   void load_table(int table);
   void begin(Picoseconds start);
 

@@ -3,18 +3,8 @@
 namespace neuron_sim {
 namespace {
 
-/// Rates of the fast modes of VectorE: more than one element per cycle.
 bool is_fast(RateClass rate) {
-  switch (rate) {
-    case RateClass::kCopy16bit:
-    case RateClass::kCopy16bitMixed:
-    case RateClass::kTwoInputs16bit:
-    case RateClass::kTwoInputsBf16:
-    case RateClass::kScalarOperand:
-    case RateClass::kReduce16bit:
-    case RateClass::kMemset16bitZero: return true;
-    default: return false;
-  }
+  return kRateRows[static_cast<size_t>(rate)].mode == RateMode::kFast;
 }
 
 Span take(BusyCalendar& port, Span span) {

@@ -51,7 +51,7 @@ TEST(Architecture, BuiltinValuesAreTheDocumentedOnes) {
   EXPECT_EQ(trn1.tensor.columns_init, 64);
   EXPECT_EQ(trn2.tensor.gate_window.count, 3413300);
   EXPECT_EQ(trn2.tensor.issue_overhead.count, 2500);
-  EXPECT_EQ(trn2.rates.copy_16bit, 0.25);
+  EXPECT_EQ(trn2.rates[RateClass::kCopy16bit], 0.25);
   EXPECT_EQ(trn2.dma.hardware_trigger_element.count, 860);
   EXPECT_EQ(trn2.semaphore.wake[0][1].count, 38000) << "Tensor wakes Vector";
   EXPECT_EQ(trn2.semaphore.wake[5][4].count, 17000) << "DMA wakes Sync";

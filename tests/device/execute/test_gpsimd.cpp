@@ -83,7 +83,7 @@ Picoseconds gather_time(int64_t count) {
 TEST(GpSimdProgram, PaysTheStartOfEveryIsaInstructionOfAGather) {
   const Architecture& trn2 = load_architecture("trn2");
   const auto cycles = [&](double count) { return trn2.clocks.gpsimd.duration(count); };
-  const double element = trn2.rates.gpsimd_two_inputs;
+  const double element = trn2.rates[RateClass::kGpSimdTwoInputs];
   EXPECT_EQ(gather_time(512) - gather_time(511), cycles(512 * element) - cycles(511 * element));
   const double started = 513 * element + trn2.gpsimd.overhead_sbuf;
   EXPECT_EQ(gather_time(513) - gather_time(512), cycles(started) - cycles(512 * element));

@@ -25,10 +25,7 @@ Architecture round_numbers() {
     engine->latency = ns(100);
     engine->stride_factor = 1;
   }
-  for (const auto rate :
-       {&Rates::one_input, &Rates::gpsimd_one_input, &Rates::copy_16bit, &Rates::scalar_operand}) {
-    a.rates.*rate = 1;
-  }
+  a.rates.cycles.fill(1);
   a.semaphore = {};
   a.peer = {ns(10), ns(50), ns(200), 4};
   return a;

@@ -122,7 +122,7 @@ TEST(Exponential, checks_generation_rank_dtypes_and_reduction) {
 
 TEST(Exponential, demands_a_quarter_of_a_cycle_per_element) {
   InstructionBench bench(trn3());
-  EXPECT_EQ(bench.architecture().rates.exponential, 0.25);
+  EXPECT_EQ(bench.architecture().rates[RateClass::kExponential], 0.25);
   const View src = bench.tile(kPsum, kFp32, {2, 40}, "src");
   Exponential instruction{.dst = bench.tile(kSbuf, kFp32, {2, 40}, "dst"), .src = src};
   Step step = bench.demand(instruction).steps[0];

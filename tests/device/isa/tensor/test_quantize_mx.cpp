@@ -184,7 +184,7 @@ TEST(QuantizeMxDemand, TakesFourElementsPerCycle) {
   ASSERT_EQ(demand.count, 1);
   EXPECT_EQ(demand.steps[0].elements, 256);
   EXPECT_EQ(demand.steps[0].rate, RateClass::kCopy16bit);
-  EXPECT_EQ(load_architecture("trn3").rates.copy_16bit, 0.25);
+  EXPECT_EQ(load_architecture("trn3").rates[RateClass::kCopy16bit], 0.25);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tests/device/arch/architecture_files.h"
+
 namespace neuron_sim {
 namespace {
 
@@ -46,6 +48,19 @@ TEST(ElementwiseEngine, rates_follow_the_generation) {
   for (const char* name : {"trn1", "trn2", "trn3"}) {
     EXPECT_EQ(cycles(name, RateClass::kGpSimdRsqrt), 4000);
     EXPECT_EQ(cycles(name, RateClass::kBnAggregate), 13000);
+  }
+}
+
+TEST(ElementwiseEngine, EveryRateOfAFileIsTheTimeOfItsClassAlone) {
+  const Architecture base = test::read_trn2_with("");
+  for (size_t row = 0; row < kRateRows.size(); ++row) {
+    const std::string key = std::string("rates.") + kRateRows[row].key;
+    const Architecture changed = test::read_trn2_with(test::fact(key, "37", "cycles"));
+    for (size_t each = 0; each < kRateRows.size(); ++each) {
+      const Step step{.rate = static_cast<RateClass>(each), .elements = 1000};
+      const int64_t before = interval(base, base.vector, step);
+      EXPECT_EQ(interval(changed, changed.vector, step), each == row ? 37000 : before) << key;
+    }
   }
 }
 
