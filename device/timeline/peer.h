@@ -10,8 +10,8 @@ namespace neuron_sim {
 
 /// Both cores' time of the instructions they meet at. No public figures: Architecture::peer.
 ///
-/// core_barrier: each engine writes a semaphore of the other core (peer.signal) and continues when it
-/// sees the other core's semaphore (peer.latency later).
+/// core_barrier: each engine writes a semaphore of the other core (peer.signal) and continues when
+/// it sees the other core's semaphore (peer.latency later).
 /// sendrecv by DMA: each engine triggers its transfer and continues. The transfers are between two
 /// barriers of that kind (nki.isa.sendrecv: "with CoreBarrier synchronization"): dst must be free,
 /// and all operations of a group complete before any can proceed.

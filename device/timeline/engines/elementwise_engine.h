@@ -11,9 +11,9 @@ namespace neuron_sim {
 /// Formulas (docs/hardware_facts.md#engine-timing): interval = elements x rate + overhead cycles;
 /// result visible after elements x rate + latency.
 ///
-/// A sequencer issues the instructions in order. It continues as soon as the pipeline has taken one:
-/// in the trn2 attention traces a DMA instruction of Scalar starts 102 ns after a copy that keeps
-/// the pipeline busy for 477, while the next copy waits for the end of the DMA instruction.
+/// A sequencer issues the instructions in order. It continues as soon as the pipeline has taken
+/// one: in the trn2 attention traces a DMA instruction of Scalar starts 102 ns after a copy that
+/// keeps the pipeline busy for 477, while the next copy waits for the end of the DMA instruction.
 class ElementwiseEngine {
  public:
   ElementwiseEngine(const EngineTiming& timing, const Rates& rates, Gigahertz clock)
