@@ -23,6 +23,7 @@ struct Fact {
   std::string source;     ///< document, trace or reasoning
   std::string certainty;  ///< documented, measured, fitted, assumed or derived
   std::optional<double> standard_error;  ///< of a fitted value, in `unit`, where the fit tells it
+  std::vector<int64_t> generations;      ///< that the source speaks of, beside its file's own
 };
 
 /// Sizes and bounds; exceeding one is a KernelError.
@@ -244,8 +245,10 @@ class Architecture {
 
 /// The architecture of that name (inf2, trn1, trn2, trn3, aliases gen2, gen3, gen4) or read from
 /// that file (a path ending in .toml; read again at each call). A file may name a `base`, a
-/// built-in or a sibling file, and list only what differs. The reference stays valid until the
-/// process ends; thread-safe. KernelError names the key, the file and what is wrong.
+/// built-in or a sibling file, and list only what differs; a fact that it inherits from a base of
+/// another generation is assumed, unless its source speaks of this generation too. The reference
+/// stays valid until the process ends; thread-safe. KernelError names the key, the file and what is
+/// wrong.
 const Architecture& load_architecture(std::string_view name_or_path);
 
 /// NEURON_SIM_ARCH (a name or a file), else NEURON_PLATFORM_TARGET_OVERRIDE (a name), else trn2;

@@ -17,9 +17,9 @@ namespace {
 constexpr std::array<std::string_view, 5> kCertainties = {"documented", "measured", "fitted",
                                                           "assumed", "derived"};
 constexpr std::array<std::string_view, 4> kFactKeys = {"value", "unit", "source", "certainty"};
-/// Further keys that a fit records, and remarks.
-constexpr std::array<std::string_view, 4> kRemarkKeys = {"note", "date", "data_hash",
-                                                         "standard_error"};
+/// Further keys that a fit records, remarks, and the generations that the source speaks of.
+constexpr std::array<std::string_view, 5> kRemarkKeys = {"note", "date", "data_hash",
+                                                         "standard_error", "generations"};
 /// Length of a value that a message quotes.
 constexpr size_t kQuotedCharacters = 80;
 constexpr int64_t kLargestGeneration = 1000;
@@ -80,6 +80,7 @@ class DocumentReader {
         read_section(key, node);
       }
     }
+    spread_engine_facts();
     return std::move(document_);
   }
 
@@ -98,6 +99,18 @@ class DocumentReader {
               kLargestGeneration, ".");
     }
     return *value;
+  }
+
+  std::vector<int64_t> generations_at(const std::string& key, const toml::node& node) const {
+    const toml::array* list = node.as_array();
+    if (list == nullptr) {
+      fail_at(file_, key, "is ", written(node), ", but must be a list of generations.");
+    }
+    std::vector<int64_t> generations;
+    for (const toml::node& generation : *list) {
+      generations.push_back(generation_at(key, generation));
+    }
+    return generations;
   }
 
   void read_overrides(const toml::node& node) {
@@ -143,7 +156,7 @@ class DocumentReader {
 
   /// `node` is a fact if `key` is in the schema, else a table of facts or of such tables.
   void read_section(const std::string& key, const toml::node& node) {
-    const auto& fields = architecture_fields();
+    const auto& fields = file_fields();
     const auto same = [&](const Field& field) { return field.key == key; };
     const auto field = std::find_if(fields.begin(), fields.end(), same);
     if (field != fields.end()) {
@@ -161,13 +174,25 @@ class DocumentReader {
     }
   }
 
+  /// A fact of [engine] is one of every engine whose section does not state it.
+  void spread_engine_facts() {
+    for (const std::string_view engine : kEngineSections) {
+      for (const auto& [key, fact] : document_.facts) {
+        if (!key.starts_with(kAllEngines)) continue;
+        document_.facts.emplace(std::string(engine) + key.substr(kAllEngines.size()), fact);
+      }
+    }
+    std::erase_if(document_.facts,
+                  [](const auto& entry) { return entry.first.starts_with(kAllEngines); });
+  }
+
   /// The names that could stand where the last part of `key` stands.
   static std::vector<std::string> neighbours(const std::string& key) {
     const size_t dot = key.rfind('.');
     const std::string prefix = dot == std::string::npos ? "" : key.substr(0, dot + 1);
     std::vector<std::string> names;
     if (prefix.empty()) names = {"base", "arch", "name", "neuron_core", "generation", "override"};
-    for (const Field& field : architecture_fields()) {
+    for (const Field& field : file_fields()) {
       if (!field.key.starts_with(prefix)) continue;
       const std::string rest = field.key.substr(prefix.size());
       const std::string name = rest.substr(0, rest.find('.'));
@@ -205,6 +230,9 @@ class DocumentReader {
     }
     if (const toml::node* error = table->get("standard_error")) {
       fact.standard_error = standard_error_at(field.key + ".standard_error", *error);
+    }
+    if (const toml::node* generations = table->get("generations")) {
+      fact.generations = generations_at(field.key + ".generations", *generations);
     }
     return fact;
   }

@@ -160,8 +160,9 @@ void add_tensor(std::vector<Field>& fields) {
   tensor.add("gate_down", "1", kShare, &TensorTiming::gate_down);
 }
 
-void add_engine(std::vector<Field>& fields, const char* name, EngineTiming Architecture::*section) {
-  SectionFields engine(fields, name, section);
+void add_engine(std::vector<Field>& fields, std::string_view name,
+                EngineTiming Architecture::*section) {
+  SectionFields engine(fields, std::string(name), section);
   engine.add("minimum_cycles", "cycles", kCycles, &EngineTiming::minimum_cycles);
   engine.add("overhead_sbuf", "cycles", kCycles, &EngineTiming::overhead_sbuf);
   engine.add("overhead_psum", "cycles", kCycles, &EngineTiming::overhead_psum);
@@ -293,10 +294,9 @@ std::vector<Field> all_fields() {
   add_features(fields);
   add_clocks(fields);
   add_tensor(fields);
-  add_engine(fields, "vector", &Architecture::vector);
-  add_engine(fields, "scalar", &Architecture::scalar);
-  add_engine(fields, "gpsimd", &Architecture::gpsimd);
-  add_engine(fields, "sync", &Architecture::sync);
+  constexpr std::array kEngines = {&Architecture::vector, &Architecture::scalar,
+                                   &Architecture::gpsimd, &Architecture::sync};
+  for (size_t i = 0; i < kEngines.size(); ++i) add_engine(fields, kEngineSections[i], kEngines[i]);
   add_rates(fields);
   add_dma(fields);
   add_semaphore(fields);
@@ -314,6 +314,15 @@ std::vector<Field> all_fields() {
 
 const std::vector<Field>& architecture_fields() {
   static const std::vector<Field> fields = all_fields();
+  return fields;
+}
+
+const std::vector<Field>& file_fields() {
+  static const std::vector<Field> fields = [] {
+    std::vector<Field> all = architecture_fields();
+    add_engine(all, kAllEngines, &Architecture::vector);
+    return all;
+  }();
   return fields;
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 // The schema of an architecture file: one table of keys. Internal to device/arch.
 
+#include <array>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "device/arch/architecture.h"
@@ -29,5 +31,13 @@ struct Field {
 
 /// Every key, in the order of the members of Architecture. Built once.
 const std::vector<Field>& architecture_fields();
+
+/// The sections of the engines that are EngineTiming, and the one of a file for all of them.
+inline constexpr std::array<std::string_view, 4> kEngineSections = {"vector", "scalar", "gpsimd",
+                                                                    "sync"};
+inline constexpr std::string_view kAllEngines = "engine";
+
+/// What a file may state: every key, and those of [engine]. Built once.
+const std::vector<Field>& file_fields();
 
 }  // namespace neuron_sim

@@ -46,6 +46,22 @@ std::string read_file(const std::filesystem::path& path) {
   return content;
 }
 
+/// The base of a file of `generation`: of another generation's facts, nothing more is known than
+/// that they may hold here too, where their source does not say so.
+Document inherited(Document base, std::optional<int64_t> generation) {
+  if (!generation || generation == base.generation) return base;
+  for (auto& [key, fact] : base.facts) {
+    if (std::find(fact.generations.begin(), fact.generations.end(), *generation) !=
+        fact.generations.end()) {
+      continue;
+    }
+    fact.source = text("as ", *base.name, ": ", fact.source);
+    fact.certainty = "assumed";
+    fact.standard_error.reset();
+  }
+  return base;
+}
+
 /// `changes` over `base`.
 Document merged(Document base, Document changes) {
   changes.facts.merge(base.facts);  // adds only the keys that `changes` lacks
@@ -186,7 +202,11 @@ Document ArchitectureReader::resolve(const std::string& name_or_path,
   }
   if (!document.base) return with_overrides(std::move(document), identity);
   // A base named by a path is a sibling of the file that names it.
-  Document base = resolve(*document.base, from_file ? path.parent_path() : folder, chain);
+  // The base of a file without its overlay has none either.
+  const bool plain = !from_file && identity.starts_with(kHandWrittenPrefix);
+  Document base = resolve(text(plain ? kHandWrittenPrefix : "", *document.base),
+                          from_file ? path.parent_path() : folder, chain);
+  base = inherited(std::move(base), document.generation);
   return with_overrides(merged(std::move(base), std::move(document)), identity);
 }
 

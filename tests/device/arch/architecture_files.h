@@ -34,17 +34,6 @@ inline std::string replaced(std::string content, const std::string& from, const 
   return content.replace(at, from.size(), to);
 }
 
-/// A file in the layout of the built-in ones (`[table]`, then one `name = { value = ... }` per
-/// line) without the line of a dotted key.
-inline std::string without_key(std::string content, const std::string& key) {
-  const size_t dot = key.rfind('.');
-  const size_t table = content.find("\n[" + key.substr(0, dot) + "]\n");
-  if (table == std::string::npos) throw std::logic_error("no table for " + key);
-  const size_t line = content.find(std::string("\n").append(key, dot + 1).append(" = {"), table);
-  if (line == std::string::npos) throw std::logic_error("no line for " + key);
-  return content.erase(line, content.find('\n', line + 1) - line);
-}
-
 inline std::string fact(const std::string& key, const std::string& value, const std::string& unit,
                         const std::string& certainty = "assumed") {
   return "[" + key + "]\nvalue = " + value + "\nunit = \"" + unit +

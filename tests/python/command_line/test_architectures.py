@@ -41,6 +41,18 @@ def test_all_facts_are_shown_with_unit_source_and_certainty(capsys):
     assert all(row["unit"] and row["source"] and row["certainty"] for row in rows)
 
 
+def test_what_another_generation_inherits_is_shown_as_assumed_as_in_its_base(capsys, tmp_path):
+    path = tmp_path / "trn9.toml"
+    path.write_text('base = "trn2"\ngeneration = 9\n')
+    for name in (str(path), "trn1", "trn3"):
+        rows = told(capsys, "show", name)
+        inherited = [row for row in rows if row["source"].startswith("as trn2: ")]
+        assert len(inherited) > 100, name
+        assert {row["certainty"] for row in inherited} == {"assumed"}
+    base = {row["fact"]: row for row in told(capsys, "show", "trn2")}
+    assert all(row["source"] == f"as trn2: {base[row['fact']]['source']}" for row in inherited)
+
+
 def test_patterns_groups_and_certainties_choose_facts(capsys):
     keys = [row["fact"] for row in told(capsys, "show", "trn2", "clocks.*", "hbm.bandwidth")]
     assert keys == [
