@@ -71,7 +71,7 @@ PrecisionLoss::PrecisionLoss(const Program& program, std::span<CoreMemory* const
 bool PrecisionLoss::can_compute(const Program& program, const Instruction& instruction) {
   const InstructionType& type = *instruction.type;
   if (type.run == nullptr || type.synchronises != Synchronisation::kNone) return false;
-  if (type.name.starts_with("register")) return false;
+  if (program.demands[instruction.demand].steps[0].unit == Unit::kSequencer) return false;
   const auto attributes = program.attributes_of(instruction);
   for (size_t i = 0; i < attributes.size(); ++i) {
     const AttributeKind kind = type.attributes[i].kind;

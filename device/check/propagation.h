@@ -6,15 +6,14 @@
 
 namespace neuron_sim {
 
-/// The effect of undefined elements of an operand that is read.
-enum class UndefinedUse : uint8_t {
-  kPassedOn,  ///< element i of dst becomes undefined, nothing else depends on it
-  kKept,      ///< they stay as they are unless the instruction writes them
-  kReported,  ///< an address, a decision, a sum, a product, an output: all of the result depends
-};
-
-/// For operand `position` of an instruction.
+/// What operand `position` of an instruction declares (OperandField::undefined). What the operand
+/// of an element-wise instruction is follows: it passes them on, as those that is_elementwise
+/// speaks of. An operand that is always read and written keeps them. An instruction that reduces
+/// what it computes as well reports them.
 UndefinedUse undefined_use(const Program& program, const Instruction& instruction, size_t position);
+
+/// Whether it writes one value to all elements: element-wise, without a source.
+bool fills(const InstructionType& type);
 
 /// Whether the instruction adds to, or takes a maximum with, its own destination by an associative
 /// operator: a sum that parallel iterations may form in any order.

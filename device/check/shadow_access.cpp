@@ -107,7 +107,7 @@ void ShadowWalk::report_undefined(Visit& visit, size_t position, const ShadowTil
   const uint32_t origin = stamp == kUnwritten ? visit.index : touches_[stamp].origin;
   const UndefinedUse use = undefined_use(program_, *visit.instruction, position);
   if (use == UndefinedUse::kKept) return;
-  if (use == UndefinedUse::kPassedOn && !visit.to_argument) {
+  if (use != UndefinedUse::kReported && !visit.to_argument) {
     if (visit.origin == kNobody) visit.origin = origin;
     if (visit.undefined.empty() || visit.undefined.back() != position) {
       visit.undefined.push_back(position);
@@ -142,7 +142,7 @@ void ShadowWalk::write(Visit& visit, size_t position) {
       std::none_of(visit.operands.begin(), visit.operands.begin() + static_cast<int64_t>(position),
                    [](const Operand& operand) { return operand.present() && operand.writes(); });
   const bool partly = first_written && !visit.undefined.empty();
-  filled_[id] = visit.instruction->type->name == "memset";
+  filled_[id] = fills(*visit.instruction->type);
   if (complete_[id] && !partly) return;
   if (visit.operands[position].indirect) check_repeated_rows(visit, position);
   for (size_t i = 0; i < visit.operands.size(); ++i) {
@@ -193,7 +193,8 @@ void ShadowWalk::collect_undefined(const Visit& visit, size_t source, size_t pos
   const int64_t own_columns = free_elements(src);
   const int64_t cell = shadows_[static_cast<size_t>(visit.locations[source].tile)].cell();
   const int64_t size = itemsize(src.dtype);
-  const bool transposes = visit.instruction->type->name == "nc_transpose";
+  const OperandField& field = visit.instruction->type->operands[source];
+  const bool transposes = field.undefined == UndefinedUse::kTransposed;
   const auto mark = [&](int64_t p, int64_t e) {
     if (transposes) std::swap(p, e);
     if (own_columns * src.partitions == rows * columns) {

@@ -14,6 +14,8 @@
 //   };
 //
 // The order of the list is the order of the parameters; the indices are positions in the tables.
+// An operand whose undefined elements reach only the elements of dst at their place says so,
+// .undefined_elements(UndefinedUse::kPassedOn), unless the instruction is as_elementwise().
 
 #include <array>
 #include <concepts>
@@ -49,6 +51,13 @@ Attribute stored(const std::optional<V>& value) {
   return Attribute::of(value ? static_cast<int64_t>(*value) : kNotGiven);
 }
 
+/// `declaration` after `change`.
+template <typename Declaration>
+constexpr Declaration changed(Declaration declaration, auto change) {
+  change(declaration);
+  return declaration;
+}
+
 /// A tile or tensor. An optional one may be absent.
 template <typename T>
 struct OperandDeclaration {
@@ -63,6 +72,10 @@ struct OperandDeclaration {
   }
   constexpr void enter_member(auto& members) const { members[static_cast<size_t>(index)] = member; }
   void draft(const T&, Draft&) const {}
+  /// What becomes of its undefined elements.
+  constexpr OperandDeclaration undefined_elements(UndefinedUse use) const {
+    return changed(*this, [&](OperandDeclaration& to) { to.field.undefined = use; });
+  }
 };
 
 /// A parameter that is a tile [P, 1], or a number: an optional operand and an attribute.
@@ -75,30 +88,31 @@ struct TileOrNumberDeclaration {
   double T::*number;
   bool is_required = false;  ///< no default
   bool takes_none = true;    ///< None leaves the number as the struct initialises it
+  UndefinedUse undefined = UndefinedUse::kReported;
 
   static constexpr bool kIsParameter = true;
   /// No default, but None may be passed.
   constexpr TileOrNumberDeclaration required_or_none() const {
-    TileOrNumberDeclaration result = *this;
-    result.is_required = true;
-    return result;
+    return changed(*this, [&](TileOrNumberDeclaration& to) { to.is_required = true; });
   }
   /// Neither a default nor None.
   constexpr TileOrNumberDeclaration required() const {
-    TileOrNumberDeclaration result = *this;
-    result.is_required = true;
-    result.takes_none = false;
-    return result;
+    return changed(*this, [&](TileOrNumberDeclaration& to) {
+      to.is_required = true;
+      to.takes_none = false;
+    });
+  }
+  /// What becomes of the tile's undefined elements.
+  constexpr TileOrNumberDeclaration undefined_elements(UndefinedUse use) const {
+    return changed(*this, [&](TileOrNumberDeclaration& to) { to.undefined = use; });
   }
   /// The default is the number of the struct, not None.
   constexpr TileOrNumberDeclaration number_by_default() const {
-    TileOrNumberDeclaration result = *this;
-    result.takes_none = false;
-    return result;
+    return changed(*this, [&](TileOrNumberDeclaration& to) { to.takes_none = false; });
   }
   constexpr void enter(auto& operands, auto& attributes) const {
-    operands[static_cast<size_t>(operand_index)] = {
-        .name = name, .direction = Direction::kRead, .optional = true, .per_partition = true};
+    operands[static_cast<size_t>(operand_index)] = {name, Direction::kRead, true, -1,
+                                                    true, undefined};
     attributes[static_cast<size_t>(attribute_index)] = {number_name, AttributeKind::kReal};
   }
   constexpr void enter_member(auto& members) const {
@@ -121,14 +135,10 @@ struct AttributeDeclaration {
 
   static constexpr bool kIsParameter = true;
   constexpr AttributeDeclaration required() const {
-    AttributeDeclaration result = *this;
-    result.is_required = true;
-    return result;
+    return changed(*this, [&](AttributeDeclaration& to) { to.is_required = true; });
   }
   constexpr AttributeDeclaration of_kind(AttributeKind other) const {
-    AttributeDeclaration result = *this;
-    result.kind = other;
-    return result;
+    return changed(*this, [&](AttributeDeclaration& to) { to.kind = other; });
   }
   constexpr void enter(auto&, auto& attributes) const {
     attributes[static_cast<size_t>(index)] = {name, kind};
@@ -164,9 +174,7 @@ struct ParameterDeclaration {
 
   static constexpr bool kIsParameter = true;
   constexpr ParameterDeclaration required() const {
-    ParameterDeclaration result = *this;
-    result.is_required = true;
-    return result;
+    return changed(*this, [&](ParameterDeclaration& to) { to.is_required = true; });
   }
   constexpr void enter(auto&, auto&) const {}
   void draft(const T& from, Draft& to) const {
@@ -197,9 +205,14 @@ struct HiddenAttribute {
 struct HiddenOperands {
   int first;
   std::span<const OperandField> fields;
+  UndefinedUse undefined = UndefinedUse::kReported;
   static constexpr bool kIsParameter = false;
   constexpr void enter(auto& operands, auto&) const {
-    for (size_t i = 0; i < fields.size(); ++i) operands[static_cast<size_t>(first) + i] = fields[i];
+    for (size_t i = 0; i < fields.size(); ++i) {
+      OperandField& operand = operands[static_cast<size_t>(first) + i];
+      operand = fields[i];
+      operand.undefined = undefined;
+    }
   }
   void draft(const auto&, Draft&) const {}
 };

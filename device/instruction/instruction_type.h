@@ -118,6 +118,14 @@ struct Instance {
   const Attribute& attribute(int index) const { return attributes[static_cast<size_t>(index)]; }
 };
 
+/// What an instruction makes of undefined elements of an operand that it reads.
+enum class UndefinedUse : uint8_t {
+  kReported,    ///< an address, a decision, a sum, a product: all of the result depends on them
+  kPassedOn,    ///< element i of dst becomes undefined, nothing else depends on it
+  kTransposed,  ///< element (p, i) of the operand goes to element (i, p) of dst
+  kKept,        ///< they stay as they are unless the instruction writes them
+};
+
 struct OperandField {
   const char* name;
   Direction direction;
@@ -125,6 +133,8 @@ struct OperandField {
   /// A written operand that is read as well when this attribute is true (accumulation); -1 never.
   int8_t read_if_attribute = -1;
   bool per_partition = false;  ///< [P, 1], used for all elements of its partition
+  /// Of an element-wise instruction and of Direction::kReadWrite it follows: see undefined_use().
+  UndefinedUse undefined = UndefinedUse::kReported;
 };
 
 /// kAccumulate: an Accumulate, which the Builder resolves to kOverwrite or kAdd.

@@ -54,11 +54,14 @@ struct Activate2 {
     return std::tuple{
         operand<kDst>("dst", Direction::kWrite, &T::dst),
         attribute<kOp>("op", &T::op).required(),
-        operand<kData>("data", Direction::kRead, &T::data),
+        operand<kData>("data", Direction::kRead, &T::data)
+            .undefined_elements(UndefinedUse::kPassedOn),
         tile_or_number<kImmediate0, kConstant0>("imm0", &T::imm0_tile, "imm0", &T::imm0)
-            .required_or_none(),
+            .required_or_none()
+            .undefined_elements(UndefinedUse::kPassedOn),
         tile_or_number<kImmediate1, kConstant1>("imm1", &T::imm1_tile, "imm1", &T::imm1)
-            .required_or_none(),
+            .required_or_none()
+            .undefined_elements(UndefinedUse::kPassedOn),
         attribute<kOp0>("op0", &T::op0).required(),
         attribute<kOp1>("op1", &T::op1).required(),
         attribute<kSlope>("relu_param", &T::relu_param),

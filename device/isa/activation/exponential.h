@@ -29,18 +29,19 @@ struct Exponential {
   enum AttributeIndex { kMaximumConstant, kReduceCommand, kInitConstant };
   static constexpr auto fields() {
     using T = Exponential;
-    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
-                      operand<kSrc>("src", Direction::kRead, &T::src),
-                      tile_or_number<kMaximum, kMaximumConstant>("max_value", &T::max_value_tile,
-                                                                 "max_value", &T::max_value)
-                          .number_by_default(),
-                      optional_operand<kReduceRes>("reduce_res", Direction::kWrite, &T::reduce_res),
-                      attribute<kReduceCommand>("reduce_cmd", &T::reduce_command),
-                      tile_or_number<kReduceInit, kInitConstant>(
-                          "reduce_init", &T::reduce_init_tile, "reduce_init", &T::reduce_init)
-                          .number_by_default(),
-                      engine_of(&T::engine),
-                      hidden_operand<kAccumulator>("accumulator", Direction::kReadWrite, true)};
+    return std::tuple{
+        operand<kDst>("dst", Direction::kWrite, &T::dst),
+        operand<kSrc>("src", Direction::kRead, &T::src).undefined_elements(UndefinedUse::kPassedOn),
+        tile_or_number<kMaximum, kMaximumConstant>("max_value", &T::max_value_tile, "max_value",
+                                                   &T::max_value)
+            .number_by_default(),
+        optional_operand<kReduceRes>("reduce_res", Direction::kWrite, &T::reduce_res),
+        attribute<kReduceCommand>("reduce_cmd", &T::reduce_command),
+        tile_or_number<kReduceInit, kInitConstant>("reduce_init", &T::reduce_init_tile,
+                                                   "reduce_init", &T::reduce_init)
+            .number_by_default(),
+        engine_of(&T::engine),
+        hidden_operand<kAccumulator>("accumulator", Direction::kReadWrite, true)};
   }
   Draft draft() const;
 };

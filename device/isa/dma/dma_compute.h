@@ -55,7 +55,7 @@ struct DmaCompute {
                       attribute<kUniqueIndices>("unique_indices", &T::unique_indices),
                       out_of_bounds_mode<kOobSkip>(&T::oob_skip),
                       optional_operand<kIndex>("index", Direction::kRead, &T::index),
-                      HiddenOperands{kSources, kSourceFields},
+                      HiddenOperands{kSources, kSourceFields, UndefinedUse::kPassedOn},
                       hidden_attribute<kScale>("scale", AttributeKind::kReal)};
   }
   Draft draft() const;

@@ -30,7 +30,8 @@ struct AffineSelect {
     return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
                       parameter("pattern", &T::pattern).required(),
                       parameter("channel_multiplier", &T::channel_multiplier).required(),
-                      operand<kOnTrue>("on_true_tile", Direction::kRead, &T::on_true_tile),
+                      operand<kOnTrue>("on_true_tile", Direction::kRead, &T::on_true_tile)
+                          .undefined_elements(UndefinedUse::kPassedOn),
                       attribute<kOnFalse>("on_false_value", &T::on_false_value).required(),
                       attribute<kComparison>("cmp_op", &T::cmp_op),
                       parameter("offset", &T::offset),

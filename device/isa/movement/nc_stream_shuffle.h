@@ -38,7 +38,8 @@ struct NcStreamShuffle {
   enum AttributeIndex { kKeeps, kMask };
   static constexpr auto fields() {
     using T = NcStreamShuffle;
-    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst, kKeeps),
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst, kKeeps)
+                          .undefined_elements(UndefinedUse::kKept),
                       operand<kSrc>("src", Direction::kRead, &T::src),
                       parameter("shuffle_mask", &T::shuffle_mask).required(),
                       engine_of(&T::engine),

@@ -21,11 +21,12 @@ struct TensorCopyPredicated {
   enum AttributeIndex { kConstant, kReverse };
   static constexpr auto fields() {
     using T = TensorCopyPredicated;
-    return std::tuple{
-        operand<kDst>("dst", Direction::kReadWrite, &T::dst),
-        tile_or_number<kSrc, kConstant>("src", &T::src, "constant", &T::constant).required(),
-        operand<kPredicate>("predicate", Direction::kRead, &T::predicate),
-        attribute<kReverse>("reverse_pred", &T::reverse_pred), engine_of(&T::engine)};
+    return std::tuple{operand<kDst>("dst", Direction::kReadWrite, &T::dst),
+                      tile_or_number<kSrc, kConstant>("src", &T::src, "constant", &T::constant)
+                          .required()
+                          .undefined_elements(UndefinedUse::kPassedOn),
+                      operand<kPredicate>("predicate", Direction::kRead, &T::predicate),
+                      attribute<kReverse>("reverse_pred", &T::reverse_pred), engine_of(&T::engine)};
   }
   Draft draft() const;
 };

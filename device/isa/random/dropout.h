@@ -21,7 +21,8 @@ struct Dropout {
     using T = Dropout;
     return std::tuple{
         operand<kDst>("dst", Direction::kWrite, &T::dst),
-        operand<kData>("data", Direction::kRead, &T::data),
+        operand<kData>("data", Direction::kRead, &T::data)
+            .undefined_elements(UndefinedUse::kPassedOn),
         tile_or_number<kProb, kProbConstant>("prob", &T::prob_tile, "prob", &T::prob).required(),
         engine_of(&T::engine), hidden_operand<kState>("random_state", Direction::kReadWrite)};
   }

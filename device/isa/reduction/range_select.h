@@ -36,7 +36,8 @@ struct RangeSelect {
   static constexpr auto fields() {
     using T = RangeSelect;
     return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
-                      operand<kOnTrue>("on_true_tile", Direction::kRead, &T::on_true_tile),
+                      operand<kOnTrue>("on_true_tile", Direction::kRead, &T::on_true_tile)
+                          .undefined_elements(UndefinedUse::kPassedOn),
                       attribute<kComp0>("comp_op0", &T::comp_op0).required(),
                       attribute<kComp1>("comp_op1", &T::comp_op1).required(),
                       operand<kBound0>("bound0", Direction::kRead, &T::bound0),

@@ -34,10 +34,12 @@ struct SelectReduce {
     using T = SelectReduce;
     return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
                       operand<kPredicate>("predicate", Direction::kRead, &T::predicate),
-                      operand<kOnTrue>("on_true", Direction::kRead, &T::on_true),
+                      operand<kOnTrue>("on_true", Direction::kRead, &T::on_true)
+                          .undefined_elements(UndefinedUse::kPassedOn),
                       tile_or_number<kOnFalse, kConstantFalse>("on_false", &T::on_false,
                                                                "constant_false", &T::constant_false)
-                          .required(),
+                          .required()
+                          .undefined_elements(UndefinedUse::kPassedOn),
                       optional_operand<kReduceRes>("reduce_res", Direction::kWrite, &T::reduce_res),
                       attribute<kReduceCommand>("reduce_cmd", &T::reduce_command),
                       attribute<kReduceOp>("reduce_op", &T::reduce_op),

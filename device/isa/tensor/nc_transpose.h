@@ -27,7 +27,9 @@ struct NcTranspose {
   static constexpr auto fields() {
     using T = NcTranspose;
     return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
-                      operand<kData>("data", Direction::kRead, &T::data), engine_of(&T::engine)};
+                      operand<kData>("data", Direction::kRead, &T::data)
+                          .undefined_elements(UndefinedUse::kTransposed),
+                      engine_of(&T::engine)};
   }
   Draft draft() const;
 };
