@@ -67,6 +67,20 @@ Registry& registry() {
   return instance;
 }
 
+/// A variable and what it names.
+struct Choice {
+  const char* variable = nullptr;
+  std::string value;
+};
+
+Choice choice() {
+  for (const char* variable : {kArchitectureVariable, kVendorVariable}) {
+    std::string value = setting(variable);
+    if (!value.empty()) return {variable, std::move(value)};
+  }
+  return {};
+}
+
 const Architecture& load_from_environment(const char* variable, const std::string& value) {
   // Read once per value: this is called often, and a user's file takes a parse.
   const std::string key = text(variable, "=", value);
@@ -95,12 +109,12 @@ const Architecture& load_architecture(std::string_view name_or_path) {
   return architecture;
 }
 
+std::string environment_architecture() { return choice().value; }
+
 const Architecture& default_architecture() {
-  for (const char* variable : {kArchitectureVariable, kVendorVariable}) {
-    const std::string value = setting(variable);
-    if (!value.empty()) return load_from_environment(variable, value);
-  }
-  return load_architecture("trn2");
+  const Choice chosen = choice();
+  if (chosen.value.empty()) return load_architecture(kDefaultArchitecture);
+  return load_from_environment(chosen.variable, chosen.value);
 }
 
 std::vector<std::string> builtin_architectures() { return builtin_reader().names(); }

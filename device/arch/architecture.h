@@ -251,8 +251,18 @@ class Architecture {
 /// wrong.
 const Architecture& load_architecture(std::string_view name_or_path);
 
-/// NEURON_SIM_ARCH (a name or a file), else NEURON_PLATFORM_TARGET_OVERRIDE (a name), else trn2;
-/// an empty variable counts as unset. A file is read once per path. Thread-safe.
+/// "trn1" for "gen2" and so on; any other name unchanged.
+std::string without_alias(std::string_view name);
+
+/// The architecture where neither a caller nor the environment names one.
+inline constexpr const char* kDefaultArchitecture = "trn2";
+
+/// What NEURON_SIM_ARCH names (a name or a file), else NEURON_PLATFORM_TARGET_OVERRIDE (a name);
+/// empty when both are unset or empty. It may not exist.
+std::string environment_architecture();
+
+/// environment_architecture(), else kDefaultArchitecture. A file is read once per path.
+/// Thread-safe. KernelError names the variable.
 const Architecture& default_architecture();
 
 /// {"inf2", "trn1", "trn2", "trn3"}.

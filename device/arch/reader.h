@@ -37,7 +37,4 @@ class ArchitectureReader {
   std::span<const EmbeddedFile> builtin_;
 };
 
-/// "trn1" for "gen2" and so on; any other name unchanged.
-std::string without_alias(std::string_view name);
-
 }  // namespace neuron_sim

@@ -200,6 +200,13 @@ NB_MODULE(_core, m) {
   bind_passes(m);
   bind_traced_objects(m);
   m.def("architectures", &builtin_architectures, "Names of the built-in architectures.");
+  m.attr("DEFAULT_ARCHITECTURE") = kDefaultArchitecture;
+  m.def(
+      "environment_architecture", &environment_architecture,
+      "The name or file that NEURON_SIM_ARCH, else NEURON_PLATFORM_TARGET_OVERRIDE names; '' when "
+      "neither does.");
+  m.def("without_alias", &without_alias, nb::arg("name"),
+        "The name that one of the vendor's other names stands for (gen2: trn1); others unchanged.");
   m.def("architecture_facts", &architecture_facts, nb::arg("name_or_path"),
         "Every value of an architecture: key -> {value, unit, source, certainty}, and "
         "standard_error of a fitted one that has it.");
@@ -211,11 +218,12 @@ NB_MODULE(_core, m) {
   m.def("instructions", &instructions, "Names of all instructions, in the order of the list.");
   m.def("elementwise_instructions", &elementwise_instructions,
         "Names of the instructions that may be emitted for parts of their operands, as a set.");
-  m.def("instruction_table", &instruction_table, nb::arg("architecture") = "trn2",
+  m.def("instruction_table", &instruction_table, nb::arg("architecture") = kDefaultArchitecture,
         "Operands, attributes and default engine of all instructions.");
   m.def("instruction_parameters", &instruction_parameters,
         "instruction -> ((parameter, whether it is required, default), ...) of Builder's methods.");
-  m.def("compile_time_queries", &compile_time_query_values, nb::arg("architecture") = "trn2",
+  m.def("compile_time_queries", &compile_time_query_values,
+        nb::arg("architecture") = kDefaultArchitecture,
         "Names and values of the queries that are answered at compile time.");
   m.def("rounded", &rounded, nb::arg("values"), nb::arg("dtype"),
         "fp32 values [N] after one rounding to `dtype` and back. Other arrays become fp32 first.");
@@ -224,12 +232,12 @@ NB_MODULE(_core, m) {
       "shapes: of the inputs, in order; dtype of all of them; architecture: a name or a TOML file; "
       "options: of the kernel, by name, each an int or a str.";
   m.def("time_kernel", &time_kernel, nb::arg("kernel"), nb::arg("shapes"),
-        nb::arg("dtype") = "float32", nb::arg("architecture") = "trn2",
+        nb::arg("dtype") = "float32", nb::arg("architecture") = kDefaultArchitecture,
         nb::arg("options") = nb::dict(), arguments);
   m.def("trace_kernel", &trace_kernel, nb::arg("kernel"), nb::arg("shapes"),
-        nb::arg("dtype") = "float32", nb::arg("architecture") = "trn2",
+        nb::arg("dtype") = "float32", nb::arg("architecture") = kDefaultArchitecture,
         nb::arg("options") = nb::dict(), arguments);
   m.def("list_kernel", &list_kernel, nb::arg("kernel"), nb::arg("shapes"),
-        nb::arg("dtype") = "float32", nb::arg("architecture") = "trn2",
+        nb::arg("dtype") = "float32", nb::arg("architecture") = kDefaultArchitecture,
         nb::arg("options") = nb::dict(), arguments);
 }

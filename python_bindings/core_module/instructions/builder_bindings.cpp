@@ -187,8 +187,8 @@ void bind_builder(nb::module_& module) {
       "Builds a Program: every call is checked when it is made (ValueError, with the instruction, "
       "the operand and the limit) and a failed call leaves the builder as it was.");
   builder
-      .def(nb::new_(&make_builder), nb::arg("kernel"), nb::arg("architecture") = "trn2",
-           nb::arg("placement") = "scoped",
+      .def(nb::new_(&make_builder), nb::arg("kernel"),
+           nb::arg("architecture") = kDefaultArchitecture, nb::arg("placement") = "scoped",
            "placement: tiles get their addresses when they are allocated ('scoped', first fit, "
            "released with their scope) or by finish(), from their lifetimes ('automatic').")
       .def_prop_ro("architecture", [](const Builder& self) { return self.architecture().name; });

@@ -13,8 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from neuron_sim import _core
 from neuron_sim.model import host_copies, layers
 from neuron_sim.model.workload import Workload
-from neuron_sim.settings import ARCHITECTURE
-from neuron_sim.timeline.peaks import peak_operations
+from neuron_sim.timeline.peaks import hbm_share, peak_operations
 
 DTYPES = {
     "float32": torch.float32,
@@ -166,14 +165,14 @@ def _of_launches(
         utilisation=None
         if operations is None
         else operations / (latency_us * 1e-6) / peak_of(facts, kind),
-        hbm_share=moved / (latency_us * 1e3) / facts["dma.hbm_bytes_per_nanosecond"]["value"],
+        hbm_share=hbm_share(facts, moved, latency_us),
     )
 
 
 def device_facts() -> dict[str, Any]:
     """Every value of the device's architecture, which may be a file."""
     name = torch.neuron_sim.get_device_properties().architecture
-    return _core.architecture_facts(_core.setting(ARCHITECTURE) or name)
+    return _core.architecture_facts(_core.environment_architecture() or name)
 
 
 def peak_of(facts: dict[str, Any], kind: torch.dtype) -> float:

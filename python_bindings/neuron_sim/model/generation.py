@@ -22,6 +22,7 @@ from neuron_sim.model import layers as layer_shares
 from neuron_sim.model.decoder import Decoder
 from neuron_sim.model.decoder_shape import DecoderShape
 from neuron_sim.model.estimate import DTYPES, device_facts, peak_of
+from neuron_sim.timeline.peaks import hbm_share
 
 MEASURED_LAYERS = 3
 
@@ -201,7 +202,7 @@ def _phase(shape: DecoderShape, request: GenerationRequest, tokens: int) -> Phas
         moved_mb=sums.moved / 1e6,
         busy={engine: busy / sums.body_us for engine, busy in sums.busy_us.items()},
         utilisation=operations / (latency_us * 1e-6) / peak,
-        hbm_share=sums.moved / (latency_us * 1e3) / facts["dma.hbm_bytes_per_nanosecond"]["value"],
+        hbm_share=hbm_share(facts, sums.moved, latency_us),
         layers=layer_shares.rows(sums.layers, peak) if request.by_layer else None,
     )
 

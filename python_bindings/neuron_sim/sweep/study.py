@@ -44,7 +44,7 @@ class Study:
     inputs: Mapping[str, str] = field(default_factory=dict)
     """Array arguments of a kernel: "bfloat16[128, K]", sizes being numbers, names of parameters
     and products of them."""
-    architecture: str = "trn2"
+    architecture: str = _core.DEFAULT_ARCHITECTURE
     """A name or a TOML file."""
 
     def __post_init__(self) -> None:

@@ -6,25 +6,21 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from neuron_sim.settings import ARCHITECTURE, architecture_setting
+from neuron_sim.settings import architecture_setting
 from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS
 from neuron_sim.terminal.json_output import give_json
 
 ARCHITECTURE_FORMS = "a name (inf2, trn1, trn2, trn3), handwritten/NAME, or a TOML file"
 """What names an architecture on a command line and in NEURON_SIM_ARCH."""
 
-DEFAULT_ARCHITECTURE = "trn2"
 
-
-def add_architecture(
-    parser: argparse.ArgumentParser, meaning: str = "", default: str = DEFAULT_ARCHITECTURE
-) -> None:
+def add_architecture(parser: argparse.ArgumentParser, meaning: str = "") -> None:
     """`--arch A`. `meaning`: what a command does beyond using it."""
     parser.add_argument(
         "--arch",
         metavar="A",
         help=f"architecture: {ARCHITECTURE_FORMS}{meaning}; default: NEURON_SIM_ARCH, "
-        f"NEURON_PLATFORM_TARGET_OVERRIDE, else {default}",
+        "NEURON_PLATFORM_TARGET_OVERRIDE, else trn2",
     )
 
 
@@ -69,14 +65,15 @@ def named_architecture(given: str | None) -> str | None:
     for one that is not there."""
     from neuron_sim import _core  # `neuron-sim run` starts without it
 
-    chosen = given or _core.setting(ARCHITECTURE)
-    chosen = chosen or _core.setting("NEURON_PLATFORM_TARGET_OVERRIDE")
+    chosen = given or _core.environment_architecture()
     return architecture_setting(chosen) if chosen else None
 
 
-def chosen_architecture(given: str | None, default: str = DEFAULT_ARCHITECTURE) -> str:
+def chosen_architecture(given: str | None) -> str:
     """named_architecture(), or the default."""
-    return named_architecture(given) or default
+    from neuron_sim import _core  # as above
+
+    return named_architecture(given) or _core.DEFAULT_ARCHITECTURE
 
 
 def core_of(architecture: str) -> str:

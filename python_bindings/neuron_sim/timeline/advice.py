@@ -99,7 +99,7 @@ def findings(work: Work) -> list[Finding]:
     for threshold in THRESHOLDS:
         share = threshold.measure(work)
         if share > threshold.least:
-            text = threshold.text.format(share=f"{share:.0%}")
+            text = threshold.text.format(share=f"{share:.0%}", partitions=work.partitions)
             found.append(Finding(threshold.title, share, text, threshold.source))
     return found
 

@@ -21,6 +21,11 @@ def hbm_bandwidth(facts: Facts) -> float:
     return float(facts["dma.hbm_bytes_per_nanosecond"]["value"] * 1e9)
 
 
+def hbm_share(facts: Facts, moved_bytes: float, latency_us: float) -> float:
+    """The part of hbm_bandwidth() that moving so many bytes in so many microseconds takes."""
+    return float(moved_bytes / (latency_us * 1e3) / facts["dma.hbm_bytes_per_nanosecond"]["value"])
+
+
 def dma_bandwidth(facts: Facts) -> float:
     """Bytes per second that the DMA engines of a core load together."""
     engines = facts["dma.engines"]["value"] * facts["dma.bytes_per_nanosecond"]["value"]

@@ -18,8 +18,6 @@ _DMA_GUIDE = "nki/deep-dives/nki-dma-bandwidth-guide.rst"
 
 CONTIGUOUS_BYTES = 2048
 """Bytes in one piece from which a transfer comes near the peak."""
-PARTITIONS = 128
-"""Partitions below which engines have idle lanes."""
 ELEMENTS = 128
 """Elements per partition from which an instruction outweighs its fixed costs."""
 SPILL_SHARE = 0.3
@@ -50,6 +48,11 @@ class Work:
     counters: dict[str, int]
     """`Program.counters()`."""
 
+    @property
+    def partitions(self) -> int:
+        """Partitions of the memories: on fewer of them, engines have idle lanes."""
+        return int(self.program.facts["limits.partitions"]["value"])
+
     def share(self, amounts: np.ndarray, units: set[str], chosen: Callable[..., bool]) -> float:
         """The part of `amounts` of instructions on these units that the chosen ones have."""
         of_units = np.array([each["unit"] in units for each in self.instructions], dtype=bool)
@@ -68,7 +71,7 @@ class Threshold:
     least: float
     """The share from which it is reported."""
     text: str
-    """What to do, with {share}."""
+    """What to do, with {share} and {partitions}."""
     source: str
 
 
@@ -82,7 +85,8 @@ def _small_transfers(work: Work) -> float:
 
 
 def _few_partitions(work: Work) -> float:
-    return work.share(work.busy, _COMPUTE, lambda each: each["partitions"] < PARTITIONS)
+    partitions = work.partitions
+    return work.share(work.busy, _COMPUTE, lambda each: each["partitions"] < partitions)
 
 
 def _short_tiles(work: Work) -> float:
@@ -116,7 +120,7 @@ THRESHOLDS = (
         "Partitions unused",
         _few_partitions,
         LEAST_SHARE,
-        f"{{share}} of the engines' time goes to instructions on fewer than {PARTITIONS} "
+        "{share} of the engines' time goes to instructions on fewer than {partitions} "
         "partitions. Lay the tile out so that it fills them (partition vectorization).",
         f"{_GUIDE}: Opt #5b",
     ),

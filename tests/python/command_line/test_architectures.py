@@ -1,10 +1,12 @@
 """neuron-sim arch: lists, shows and compares architectures."""
 
+import argparse
 import json
 
 import pytest
 from neuron_sim import _core
 from neuron_sim.command_line import main
+from neuron_sim.terminal.arguments import ARCHITECTURE_FORMS, add_architecture
 
 FASTER = 'arch = "trn2"\n[override]\n"hbm.bandwidth" = "2x"\nfeatures.clock_gating = false\n'
 
@@ -51,6 +53,15 @@ def test_what_another_generation_inherits_is_shown_as_assumed_as_in_its_base(cap
         assert {row["certainty"] for row in inherited} == {"assumed"}
     base = {row["fact"]: row for row in told(capsys, "show", "trn2")}
     assert all(row["source"] == f"as trn2: {base[row['fact']]['source']}" for row in inherited)
+
+
+def test_the_help_names_the_architectures_and_the_default_of_the_library():
+    parser = argparse.ArgumentParser()
+    add_architecture(parser)
+    (option,) = (each for each in parser._actions if each.dest == "arch")
+    assert f"({', '.join(_core.architectures())})" in ARCHITECTURE_FORMS
+    assert ARCHITECTURE_FORMS in option.help
+    assert option.help.endswith(f" else {_core.DEFAULT_ARCHITECTURE}")
 
 
 def test_patterns_groups_and_certainties_choose_facts(capsys):

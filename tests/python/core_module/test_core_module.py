@@ -59,6 +59,18 @@ def test_every_fact_has_a_number_a_unit_a_source_and_a_certainty(architecture):
 @pytest.mark.parametrize("architecture, alias", [("trn1", "gen2"), ("trn2", "gen3")])
 def test_an_alias_has_the_facts_of_its_architecture(architecture, alias):
     assert _core.architecture_facts(alias) == _core.architecture_facts(architecture)
+    assert _core.without_alias(alias) == architecture == _core.without_alias(architecture)
+
+
+def test_the_environment_names_the_architecture_by_our_variable_before_the_vendors(monkeypatch):
+    monkeypatch.delenv("NEURON_SIM_ARCH", raising=False)
+    monkeypatch.delenv("NEURON_PLATFORM_TARGET_OVERRIDE", raising=False)
+    assert _core.environment_architecture() == ""
+    monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", "gen4")
+    assert _core.environment_architecture() == "gen4"
+    monkeypatch.setenv("NEURON_SIM_ARCH", "mine.toml")
+    assert _core.environment_architecture() == "mine.toml"
+    assert _core.DEFAULT_ARCHITECTURE in _core.architectures()
 
 
 def test_the_generations_differ_where_the_documents_say_so():

@@ -38,7 +38,6 @@ from neuron_sim.model.options import (
     choose_architecture,
     faults_of,
 )
-from neuron_sim.settings import ARCHITECTURE
 from neuron_sim.terminal.arguments import print_result
 from neuron_sim.terminal.exit_codes import SUCCESS
 from neuron_sim.terminal.json_output import add_json
@@ -195,7 +194,7 @@ def _answer(
     configuration: Any = configuration_of(model)
     if configuration is None and ":" in model:
         configuration = [os.getcwd(), sys.path]  # where the module is looked for
-    chosen = _core.setting(ARCHITECTURE)  # the library's own are part of its files
+    chosen = _core.environment_architecture()  # the library's own are part of its files
     facts = _core.architecture_facts(chosen) if chosen else None
     return answers.recall({**question, "configuration": configuration, "facts": facts}, compute)
 

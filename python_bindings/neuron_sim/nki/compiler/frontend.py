@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from neuron_sim import _core
+
 from ..kernel import Kernel, jit
-from ..launch.calls import TARGETS
 from ..launch.traced_kernel import TracedKernel
 
 
@@ -29,7 +30,7 @@ class NKIFrontend:
         """
         traced = kernel if isinstance(kernel, Kernel) else jit(kernel)
         call = (traced if lnc == 1 else traced[lnc]).call(**inputs)
-        call.architecture = TARGETS.get(target, target)
+        call.architecture = _core.without_alias(target)
         return call.trace()
 
 

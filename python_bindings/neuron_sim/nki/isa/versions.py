@@ -1,6 +1,8 @@
 """nki.isa: the target that a kernel is compiled for."""
 
-from ..launch.calls import TARGETS, target_architecture
+from neuron_sim import _core
+
+from ..launch.calls import target_architecture
 from ..tracing.architecture import architecture_at
 from .constants import nc_version
 
@@ -26,4 +28,4 @@ def nc_generation():
 
 def generation_of(target: str) -> int:
     """The number of the generation of a target: trn1, gen2, inf2, ... ValueError for others."""
-    return architecture_at(TARGETS.get(target, target)).queries["get_nc_version"]
+    return architecture_at(_core.without_alias(target)).queries["get_nc_version"]

@@ -28,19 +28,11 @@ from .last_branches import LoopNumber
 from .programs import Programs
 from .traced_kernel import Output, TracedKernel
 
-#: The vendor's other names for architectures.
-TARGETS = {"gen2": "trn1", "gen3": "trn2", "gen4": "trn3"}
-
 
 def architecture_of(target: str | None = None) -> str:
-    """The architecture to build for: `target`, or the environment's, or trn2."""
-    name = (
-        _core.setting("NEURON_SIM_ARCH")
-        or _core.setting("NEURON_PLATFORM_TARGET_OVERRIDE")
-        or target
-        or "trn2"
-    )
-    return TARGETS.get(name, name)
+    """The architecture to build for: the environment's, or `target`, or the default."""
+    name = _core.environment_architecture() or target or _core.DEFAULT_ARCHITECTURE
+    return _core.without_alias(name)
 
 
 def target_architecture() -> Architecture:
