@@ -181,35 +181,3 @@ def replay(figures: Sequence[Mapping[str, Any]]) -> list[str]:
         "mean error of start ns;error of body %"
     )
     return table(titles, "lrrrrr", rows)
-
-
-def calibration(reports: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Errors of each architecture's fit: latencies mean absolute, traces median."""
-    rows = [
-        [name, kind] + [number(figures[key], ".2f") for key in ("before", "training", "left_out")]
-        for name, report in sorted(reports.items())
-        for kind, figures in report["overall"].items()
-    ]
-    return table("fit;error of;before %;after %;family left out %", "llrrr", rows)
-
-
-def both_cores(reports: Sequence[Mapping[str, Any]]) -> str:
-    """The mean error of the latencies of all calibrations together."""
-    errors = [
-        each
-        for report in reports
-        for each in report["errors"]
-        if each["kind"] == "latency" and each["left_out"] is not None
-    ]
-    count = sum(each["residuals"] for each in errors)
-    if not count:
-        return "No family was left out."
-    training, left_out = (
-        sum(each["residuals"] * each[key] for each in errors) / count
-        for key in ("training", "left_out")
-    )
-    names = " and ".join(sorted(report["arch"] for report in reports))
-    return (
-        f"**Mean absolute error of {count} latencies ({names}): {training:.1f} % after the fits, "
-        f"{left_out:.1f} % with each family left out of its own fit.**"
-    )

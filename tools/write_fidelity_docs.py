@@ -2,16 +2,15 @@
 """Writes docs/fidelity.md and docs/fidelity.svg: how far simulated times are from measured ones.
 
 Usage: write_fidelity_docs.py [--check | --page | --published FILE | --held-out FILE |
-                              --thresholds FILE | --left-out FILE | --calibration FILE...]
+                              --thresholds FILE | --left-out FILE]
 
-Without options everything but the calibration and the authors' files is computed again and stored
-in docs/fidelity.json. --calibration stores reports of `neuron-sim calibrate --output`, too;
---published stores that of `neuron-sim fidelity --sources DIR --output` and writes the page;
---held-out does so for `neuron-sim fidelity --sources DIR --held-out --output`, and writes the
-errors behind the intervals of simulated times; --thresholds and --left-out for `neuron-sim fidelity
---sources DIR --thresholds --output` and `neuron-sim fidelity --leave-one-author-out --output`;
---page only writes the page of what is stored;
---check writes nothing and ends with 1 if the page or those errors differ from the stored reports.
+Without options everything but the authors' files is computed again and stored in
+docs/fidelity.json. --published stores the report of `neuron-sim fidelity --sources DIR --output`
+and writes the page; --held-out does so for `neuron-sim fidelity --sources DIR --held-out --output`,
+and writes the errors behind the intervals of simulated times; --thresholds and --left-out for
+`neuron-sim fidelity --sources DIR --thresholds --output` and `neuron-sim fidelity
+--leave-one-author-out --output`; --page only writes the page of what is stored; --check writes
+nothing and ends with 1 if the page or those errors differ from the stored reports.
 """
 
 from __future__ import annotations
@@ -132,7 +131,6 @@ def _figures(name: str, compared: list[Any]) -> dict[str, Any]:
 def _figures_of(stored: dict[str, Any]) -> dict[str, str]:
     """What fills the places of the template: numbers and tables."""
     suite = stored["fidelity"]
-    reports = stored["calibration"]
     keys = [
         f"{architecture}: {', '.join(f'`{key}`' for key in names) or 'none'}"
         for architecture, names in suite["fitted_parameter_keys"].items()
@@ -157,10 +155,6 @@ def _figures_of(stored: dict[str, Any]) -> dict[str, str]:
         "misses": "\n".join(tables.misses(suite)),
         "stacks": "\n".join(tables.stacks(suite)),
         "replay": "\n".join(tables.replay(stored["replay"])),
-        "both_cores": tables.both_cores([*reports.values()])
-        if reports
-        else "No calibration is stored.",
-        "calibration": "\n".join(tables.calibration(reports)),
     }
 
 
@@ -172,7 +166,7 @@ def page(stored: dict[str, Any] | None = None) -> str:
 def load_stored() -> dict[str, Any]:
     """docs/fidelity.json, or nothing when it is not there."""
     empty: dict[str, Any] = {"fidelity": None, "published": None, "held_out": None}
-    empty |= {"thresholds": None, "left_out": None, "replay": [], "calibration": {}}
+    empty |= {"thresholds": None, "left_out": None, "replay": []}
     if not STORED.is_file():
         return empty
     return {**empty, **json.loads(STORED.read_text(encoding="utf-8"))}
@@ -185,7 +179,6 @@ def main(arguments: list[str] | None = None) -> int:
     how.add_argument("--page", action="store_true")
     for name in REPORTS:
         how.add_argument(f"--{name.replace('_', '-')}", type=Path, metavar="FILE")
-    how.add_argument("--calibration", nargs="+", type=Path, default=[], metavar="FILE")
     parsed = parser.parse_args(arguments)
     stored = load_stored()
     given = [name for name in REPORTS if getattr(parsed, name) is not None]
@@ -193,9 +186,6 @@ def main(arguments: list[str] | None = None) -> int:
         stored[name] = REPORTS[name](getattr(parsed, name))
     if not (given or parsed.page or parsed.check):
         stored["fidelity"], stored["replay"] = suite_report(), replay_figures()
-        for path in parsed.calibration:
-            each = json.loads(path.read_text(encoding="utf-8"))
-            stored["calibration"][each["arch"]] = each
         draw(stored["fidelity"]["cases"], FOLDER / "fidelity.svg")
     if not (parsed.page or parsed.check):
         STORED.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")

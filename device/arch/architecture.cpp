@@ -26,8 +26,8 @@ std::string content_of(const Architecture& architecture) {
   std::string content = text(architecture.name, "\n", architecture.neuron_core, "\n",
                              static_cast<long>(architecture.generation), "\n");
   for (const auto& [key, fact] : architecture.facts()) {
-    content += text(key, "\t", fact.value, "\t", fact.unit, "\t", fact.source, "\t", fact.certainty,
-                    "\t", fact.standard_error.value_or(-1), "\n");
+    content +=
+        text(key, "\t", fact.value, "\t", fact.unit, "\t", fact.source, "\t", fact.certainty, "\n");
   }
   return content;
 }

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +21,7 @@ struct Fact {
   std::string unit;       ///< "bytes", "GHz", "cycles", "ns", "bytes/ns", "1" for counts and flags
   std::string source;     ///< document, trace or reasoning
   std::string certainty;  ///< documented, measured, fitted, assumed or derived
-  std::optional<double> standard_error;  ///< of a fitted value, in `unit`, where the fit tells it
-  std::vector<int64_t> generations;      ///< that the source speaks of, beside its file's own
+  std::vector<int64_t> generations;  ///< that the source speaks of, beside its file's own
 };
 
 /// Sizes and bounds; exceeding one is a KernelError.

@@ -17,9 +17,10 @@ namespace {
 constexpr std::array<std::string_view, 5> kCertainties = {"documented", "measured", "fitted",
                                                           "assumed", "derived"};
 constexpr std::array<std::string_view, 4> kFactKeys = {"value", "unit", "source", "certainty"};
-/// Further keys that a fit records, remarks, and the generations that the source speaks of.
-constexpr std::array<std::string_view, 5> kRemarkKeys = {"note", "date", "data_hash",
-                                                         "standard_error", "generations"};
+/// Text that a file may add and that nothing reads.
+constexpr std::array<std::string_view, 2> kRemarkKeys = {"note", "date"};
+/// The generations that the source speaks of, beside that of the file.
+constexpr const char* kGenerations = "generations";
 /// Length of a value that a message quotes.
 constexpr size_t kQuotedCharacters = 80;
 constexpr int64_t kLargestGeneration = 1000;
@@ -208,9 +209,13 @@ class DocumentReader {
               listed(kFactKeys), ".");
     }
     for (const auto& [name, inner] : *table) {
-      if (contains(kFactKeys, name.str()) || contains(kRemarkKeys, name.str())) continue;
+      if (contains(kFactKeys, name.str()) || contains(kRemarkKeys, name.str()) ||
+          name.str() == kGenerations) {
+        continue;
+      }
       fail_at(file_, field.key + "." + std::string(name.str()),
-              "is unknown; allowed there: ", listed(kFactKeys), ", ", listed(kRemarkKeys), ".");
+              "is unknown; allowed there: ", listed(kFactKeys), ", ", listed(kRemarkKeys), ", ",
+              kGenerations, ".");
     }
     for (const std::string_view name : kFactKeys) {
       if (!table->contains(name)) {
@@ -224,24 +229,14 @@ class DocumentReader {
     fact.certainty = string_at(field.key + ".certainty", *table->get("certainty"));
     check_words(field, fact);  // a value in another unit is out of range for a reason
     fact.value = value_at(field, *table->get("value"));
-    for (const std::string_view name : {"note", "date", "data_hash"}) {
+    for (const std::string_view name : kRemarkKeys) {
       const toml::node* remark = table->get(name);
       if (remark != nullptr) string_at(field.key + "." + std::string(name), *remark);
     }
-    if (const toml::node* error = table->get("standard_error")) {
-      fact.standard_error = standard_error_at(field.key + ".standard_error", *error);
-    }
-    if (const toml::node* generations = table->get("generations")) {
+    if (const toml::node* generations = table->get(kGenerations)) {
       fact.generations = generations_at(field.key + ".generations", *generations);
     }
     return fact;
-  }
-
-  double standard_error_at(const std::string& key, const toml::node& node) const {
-    if (!node.is_number()) fail_at(file_, key, "is ", written(node), ", but must be a number.");
-    const double value = node.value_or(0.0);
-    check_range(ranges::kError, key, value, node);
-    return value;
   }
 
   void check_words(const Field& field, const Fact& fact) const {

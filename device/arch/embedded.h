@@ -1,12 +1,12 @@
 #pragma once
 // The architecture files inside the library, so that it needs no file at run time. Defined in a
-// source that the build generates from device/arch/*.toml and device/arch/fitted/*.toml.
+// source that the build generates from device/arch/*.toml.
 
 namespace neuron_sim {
 
 /// One architecture file.
 struct EmbeddedFile {
-  const char* name;  ///< file stem, "trn2"; an overlay of fitted values is "fitted/trn2"
+  const char* name;  ///< file stem, "trn2"
   const char* text;  ///< the TOML text, null-terminated
 };
 

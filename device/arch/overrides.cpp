@@ -85,7 +85,6 @@ Document with_overrides(Document document, const std::string& file) {
       fact->second.source =
           text("override: ", how, before, " ", fact->second.unit, " (", fact->second.source, ")");
       fact->second.certainty = "assumed";
-      fact->second.standard_error.reset();
     }
   }
   document.overrides.clear();

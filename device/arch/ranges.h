@@ -43,8 +43,6 @@ inline constexpr Range kDuration{0, 1e8};      ///< ns: up to 0.1 s
 inline constexpr Range kWindow{1, 1e8};        ///< ns: times are divided by it
 inline constexpr Range kBandwidth{1e-3, 1e6};  ///< bytes per ns
 inline constexpr Range kShare{0, 1};           ///< of a whole; flags
-/// A standard error may be any number that a double holds exactly.
-inline constexpr Range kError{0, 9007199254740991.0};
 
 /// Limit of the bytes of all partitions of a memory together, which the host reserves.
 inline constexpr double kMemoryBytes = 16 * 1024 * kMebibyte;

@@ -19,10 +19,6 @@ namespace {
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kAliases = {
     {{"gen2", "trn1"}, {"gen3", "trn2"}, {"gen4", "trn3"}}};
 
-constexpr std::string_view kOverlayPrefix = "fitted/";
-// A built-in file without its overlay: where a calibration starts.
-constexpr std::string_view kHandWrittenPrefix = "handwritten/";
-
 // The built-in ones have 40 KiB.
 constexpr size_t kLargestFile = 1 << 20;
 // Files that may follow each other as bases.
@@ -57,7 +53,6 @@ Document inherited(Document base, std::optional<int64_t> generation) {
     }
     fact.source = text("as ", *base.name, ": ", fact.source);
     fact.certainty = "assumed";
-    fact.standard_error.reset();
   }
   return base;
 }
@@ -71,24 +66,6 @@ Document merged(Document base, Document changes) {
   if (changes.neuron_core) base.neuron_core = changes.neuron_core;
   if (changes.generation) base.generation = changes.generation;
   return base;
-}
-
-void check_overlay(const Document& overlay, const std::string& file) {
-  if (overlay.base || overlay.name || overlay.neuron_core || overlay.generation ||
-      !overlay.overrides.empty()) {
-    fail(text("architecture file '", file, "' is an overlay of fitted values and must hold nothing",
-              " but values."));
-  }
-  for (const auto& [key, fact] : overlay.facts) {
-    if (fact.certainty != "fitted") {
-      fail(text("key '", key, ".certainty' of architecture file '", file, "' is '", fact.certainty,
-                "', but must be 'fitted' in an overlay of fitted values."));
-    }
-    if (!fact.standard_error) {
-      fail(text("key '", key, ".standard_error' of architecture file '", file,
-                "' is missing; an overlay of fitted values needs it."));
-    }
-  }
 }
 
 [[noreturn]] void fail_missing(const std::string& key, std::string_view file) {
@@ -148,33 +125,18 @@ const EmbeddedFile* ArchitectureReader::find(std::string_view name) const {
 
 std::vector<std::string> ArchitectureReader::names() const {
   std::vector<std::string> names;
-  for (const EmbeddedFile& file : builtin_) {
-    if (!std::string_view(file.name).starts_with(kOverlayPrefix)) names.emplace_back(file.name);
-  }
+  for (const EmbeddedFile& file : builtin_) names.emplace_back(file.name);
   std::sort(names.begin(), names.end());
   return names;
 }
 
-Document ArchitectureReader::resolve_builtin(const std::string& identity) const {
-  const bool plain = identity.starts_with(kHandWrittenPrefix);
-  const std::string name = plain ? identity.substr(kHandWrittenPrefix.size()) : identity;
-  const EmbeddedFile* file = find(name);
-  if (file == nullptr || name.starts_with(kOverlayPrefix)) {
-    std::string allowed;
-    for (const std::string& each : names()) allowed += each + ", ";
-    for (const auto& alias : kAliases) allowed += std::string(alias.first) + ", ";
-    fail(text("architecture '", identity, "' is unknown; allowed: ", allowed,
-              "or the path of a file that ends in .toml."));
-  }
-  Document document = parse_document(file->text, name + ".toml");
-  if (plain) return document;
-  const std::string overlay_name = std::string(kOverlayPrefix) + name;
-  if (const EmbeddedFile* overlay = find(overlay_name)) {
-    Document fitted = parse_document(overlay->text, overlay_name + ".toml");
-    check_overlay(fitted, overlay_name + ".toml");
-    document = merged(std::move(document), std::move(fitted));
-  }
-  return document;
+Document ArchitectureReader::resolve_builtin(const std::string& name) const {
+  if (const EmbeddedFile* file = find(name)) return parse_document(file->text, name + ".toml");
+  std::string allowed;
+  for (const std::string& each : names()) allowed += each + ", ";
+  for (const auto& alias : kAliases) allowed += std::string(alias.first) + ", ";
+  fail(text("architecture '", name, "' is unknown; allowed: ", allowed,
+            "or the path of a file that ends in .toml."));
 }
 
 Document ArchitectureReader::resolve(const std::string& name_or_path,
@@ -202,10 +164,7 @@ Document ArchitectureReader::resolve(const std::string& name_or_path,
   }
   if (!document.base) return with_overrides(std::move(document), identity);
   // A base named by a path is a sibling of the file that names it.
-  // The base of a file without its overlay has none either.
-  const bool plain = !from_file && identity.starts_with(kHandWrittenPrefix);
-  Document base = resolve(text(plain ? kHandWrittenPrefix : "", *document.base),
-                          from_file ? path.parent_path() : folder, chain);
+  Document base = resolve(*document.base, from_file ? path.parent_path() : folder, chain);
   base = inherited(std::move(base), document.generation);
   return with_overrides(merged(std::move(base), std::move(document)), identity);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// From files to an Architecture: base files, fitted overlays, completeness. Internal to
+// From files to an Architecture: base files, completeness. Internal to
 // device/arch; tests give it their own files.
 
 #include <filesystem>
@@ -19,19 +19,18 @@ class ArchitectureReader {
  public:
   explicit ArchitectureReader(std::span<const EmbeddedFile> builtin) : builtin_(builtin) {}
 
-  /// A built-in name, an alias (gen2, gen3, gen4), "handwritten/<name>" for a built-in
-  /// without its overlay of fitted values, or a path ending in .toml. KernelError names the key,
-  /// the file and what is wrong; a cycle of bases shows the whole chain.
+  /// A built-in name, an alias (gen2, gen3, gen4), or a path ending in .toml. KernelError names
+  /// the key, the file and what is wrong; a cycle of bases shows the whole chain.
   Architecture read(std::string_view name_or_path) const;
 
-  /// Names without aliases and overlays, sorted.
+  /// Names without aliases, sorted.
   std::vector<std::string> names() const;
 
  private:
   using Chain = std::vector<std::string>;
   Document resolve(const std::string& name_or_path, const std::filesystem::path& folder,
                    Chain& chain) const;
-  Document resolve_builtin(const std::string& identity) const;
+  Document resolve_builtin(const std::string& name) const;
   const EmbeddedFile* find(std::string_view name) const;
 
   std::span<const EmbeddedFile> builtin_;

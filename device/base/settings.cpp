@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kPrefix = "NEURON_SIM_";
 
 constexpr auto kSettings = std::to_array<Setting>({
-    {"NEURON_SIM_ARCH", "`inf2`, `trn1`, `trn2`, `trn3`, `handwritten/NAME` or a TOML file",
+    {"NEURON_SIM_ARCH", "`inf2`, `trn1`, `trn2`, `trn3` or a TOML file",
      "the chip; else `NEURON_PLATFORM_TARGET_OVERRIDE`, else trn2"},
     {"NEURON_PLATFORM_TARGET_OVERRIDE", "a name as above", "the vendor's variable for the chip"},
     {"NEURON_CC_FLAGS", "flags of the vendor's compiler",

@@ -208,8 +208,7 @@ NB_MODULE(_core, m) {
   m.def("without_alias", &without_alias, nb::arg("name"),
         "The name that one of the vendor's other names stands for (gen2: trn1); others unchanged.");
   m.def("architecture_facts", &architecture_facts, nb::arg("name_or_path"),
-        "Every value of an architecture: key -> {value, unit, source, certainty}, and "
-        "standard_error of a fitted one that has it.");
+        "Every value of an architecture: key -> {value, unit, source, certainty}.");
   m.def("fact_groups", &fact_group_names,
         "Names that [override] of an architecture file takes for several facts: name -> keys.");
   m.def("settings", &settings_table, "(name, values, meaning) of all environment variables.");

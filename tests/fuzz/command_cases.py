@@ -83,9 +83,9 @@ def _is_long(arguments: list[str]) -> bool:
         return "--data" not in rest and "--family" not in rest
     if command == "model":
         return "--published" in rest
-    if command == "replay":
-        return not any(word.startswith((str(_FOLDER), "/")) or "." in word for word in rest)
-    return command == "calibrate" and "--data" not in rest and "--parameters" not in rest
+    return command == "replay" and not any(
+        word.startswith((str(_FOLDER), "/")) or "." in word for word in rest
+    )
 
 
 def run_case(seed: int) -> str:

@@ -14,7 +14,6 @@ nb::dict facts_of(const Architecture& architecture) {
     entry["unit"] = fact.unit;
     entry["source"] = fact.source;
     entry["certainty"] = fact.certainty;
-    if (fact.standard_error) entry["standard_error"] = *fact.standard_error;
     result[key.c_str()] = entry;
   }
   return result;

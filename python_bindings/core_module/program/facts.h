@@ -7,7 +7,7 @@
 
 namespace neuron_sim {
 
-/// Every value of an architecture: key -> {value, unit, source, certainty[, standard_error]}.
+/// Every value of an architecture: key -> {value, unit, source, certainty}.
 nanobind::dict facts_of(const Architecture& architecture);
 
 }  // namespace neuron_sim

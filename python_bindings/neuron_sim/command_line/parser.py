@@ -23,7 +23,6 @@ from neuron_sim.terminal.suggestions import did_you_mean
 
 COMMANDS = {
     "arch": "neuron_sim.command_line.commands.arch",
-    "calibrate": "neuron_sim.fidelity.calibrate.command",
     "compare": "neuron_sim.timeline.command",
     "completion": "neuron_sim.command_line.commands.completion",
     "explain": "neuron_sim.command_line.commands.explain",

@@ -16,7 +16,6 @@ from statistics import fmean
 from typing import Any
 
 from neuron_sim import _core
-from neuron_sim.fidelity.calibrate.files import write_trial
 from neuron_sim.fidelity.case import Case, Timings
 from neuron_sim.fidelity.evaluate import TIMES, pass_settings
 from neuron_sim.fidelity.measurement import Measurement
@@ -25,6 +24,7 @@ from neuron_sim.fidelity.published.thresholds import TOLERANCE, published_thresh
 from neuron_sim.fidelity.report import fitted_parameters
 from neuron_sim.fidelity.statistics import error_percent
 from neuron_sim.fidelity.suite import find_case
+from neuron_sim.fidelity.trial import write_trial
 
 CHANGE = 0.01
 CHANGED_VALUE = 1.25

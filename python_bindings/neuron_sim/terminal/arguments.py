@@ -10,7 +10,7 @@ from neuron_sim.settings import architecture_setting
 from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS
 from neuron_sim.terminal.json_output import give_json
 
-ARCHITECTURE_FORMS = "a name (inf2, trn1, trn2, trn3), handwritten/NAME, or a TOML file"
+ARCHITECTURE_FORMS = "a name (inf2, trn1, trn2, trn3) or a TOML file"
 """What names an architecture on a command line and in NEURON_SIM_ARCH."""
 
 

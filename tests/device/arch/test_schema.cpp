@@ -128,90 +128,9 @@ TEST(Schema, BrokenTomlIsRefusedWithItsLine) {
   expect_refused("name = \"a\"\nname = \"b\"\n", {"'mine.toml'", "line 3"});
 }
 
-TEST(Schema, AnOverlayOfFittedValuesGoesOverTheBuiltinFile) {
-  const std::string overlay = fact("dma.packet", "6.5", "ns", "fitted") +
-                              "date = \"2026-11-21\"\ndata_hash = \"00\"\nstandard_error = 0.2\n";
-  const std::vector<NamedText> files = {
-      {"fitted/trn2", overlay}, {"mine", "base = \"trn2\"\n"}, {"trn2", builtin_text("trn2")}};
-  EXPECT_EQ(read(files, "trn2").dma.packet.count, 6500);
-  const Fact fitted = read(files, "trn2").facts().at("dma.packet");
-  EXPECT_EQ(fitted.certainty, "fitted");
-  EXPECT_EQ(fitted.standard_error, 0.2);
-  EXPECT_EQ(read(files, "mine").dma.packet.count, 6500) << "a base brings its overlay";
-  EXPECT_EQ(
-      ArchitectureReader(std::vector<EmbeddedFile>{{"fitted/a", ""}, {"b", ""}, {"a", ""}}).names(),
-      (std::vector<std::string>{"a", "b"}));
-  for (const std::string& wrong : {fact("dma.packet", "6", "ns"), std::string("name = \"x\"\n")}) {
-    const auto load = [&] {
-      read({{"fitted/trn2", wrong}, {"trn2", builtin_text("trn2")}}, "trn2");
-    };
-    expect_parts(message_of(load), {"fitted/trn2.toml", "overlay"});
-  }
-}
-
-TEST(Schema, AnEmptyOverlayChangesNothing) {
-  const Architecture plain = read({{"trn2", builtin_text("trn2")}}, "trn2");
-  const Architecture overlaid =
-      read({{"fitted/trn2", "# nothing fitted\n"}, {"trn2", builtin_text("trn2")}}, "trn2");
-  EXPECT_EQ(plain.facts().size(), overlaid.facts().size());
-  for (const Field& field : architecture_fields()) {
-    EXPECT_EQ(field.get(plain), field.get(overlaid)) << field.key;
-    EXPECT_EQ(plain.facts().at(field.key).certainty, overlaid.facts().at(field.key).certainty);
-  }
-}
-
-TEST(Schema, TheHandWrittenFileIsThereWithoutItsOverlay) {
-  const std::string overlay = fact("dma.packet", "6.5", "ns", "fitted") + "standard_error = 0.2\n";
-  const std::vector<NamedText> files = {{"fitted/trn2", overlay},
-                                        {"trn2", builtin_text("trn2")},
-                                        {"mine", "base = \"handwritten/trn2\"\nname = \"mine\"\n"},
-                                        {"next", "base = \"trn2\"\n"}};
-  const Picoseconds plain = read({{"trn2", builtin_text("trn2")}}, "trn2").dma.packet;
-  EXPECT_NE(plain.count, 6500);
-  EXPECT_EQ(read(files, "trn2").dma.packet.count, 6500);
-  EXPECT_EQ(read(files, "handwritten/trn2").dma.packet, plain);
-  EXPECT_EQ(read(files, "mine").dma.packet, plain);
-  EXPECT_EQ(read(files, "next").dma.packet.count, 6500);
-  EXPECT_EQ(read(files, "handwritten/next").dma.packet, plain);
-  for (const char* name : {"handwritten/trn4", "handwritten/", "handwritten/fitted/trn2"}) {
-    expect_parts(message_of([&] { read(files, name); }), {name, "is unknown; allowed: "});
-  }
-}
-
-TEST(Schema, AnOverlayIsHeldToTheSchema) {
-  const auto message = [](const std::string& overlay) {
-    return message_of([&] {
-      read({{"fitted/trn2", overlay}, {"trn2", builtin_text("trn2")}}, "trn2");
-    });
-  };
-  const std::string error = "standard_error = 0.2\n";
-  EXPECT_EQ(message(fact("dma.packet", "6.5", "ns", "fitted") + error), "");
-  expect_parts(message(fact("dma.packet", "6.5", "us", "fitted") + error),
-               {"'dma.packet.unit'", "'fitted/trn2.toml'", "'us'", "'ns'"});
-  expect_parts(message(fact("dma.paket", "6.5", "ns", "fitted") + error),
-               {"'dma.paket'", "'fitted/trn2.toml'", "unknown"});
-  expect_parts(message(fact("dma.packet", "6.5", "ns", "measured") + error),
-               {"'dma.packet.certainty'", "'measured'", "'fitted'"});
-  EXPECT_EQ(message(fact("dma.packet", "6.5", "ns", "fitted")),
-            "key 'dma.packet.standard_error' of architecture file 'fitted/trn2.toml' is missing; "
-            "an overlay of fitted values needs it.");
-}
-
-TEST(Schema, RemarksOfAFitHaveTheirTypes) {
+TEST(Schema, RemarksAreText) {
   const std::string start = fact("dma.packet", "9", "ns", "fitted");
-  const auto error_of = [&](const std::string& remark) {
-    const TemporaryFolder folder;
-    const std::string path = folder.write("mine.toml", "base = \"trn2\"\n" + start + remark);
-    return read({{"trn2", builtin_text("trn2")}}, path).facts().at("dma.packet").standard_error;
-  };
-  EXPECT_EQ(error_of(""), std::nullopt);
-  EXPECT_EQ(error_of("standard_error = 0\n"), 0.0);
-  EXPECT_EQ(error_of("standard_error = 1.5\nnote = \"few points\"\n"), 1.5);
-  expect_refused(start + "standard_error = -0.1\n",
-                 {"'dma.packet.standard_error'", "-0.1", "from 0"});
-  expect_refused(start + "standard_error = \"small\"\n",
-                 {"'dma.packet.standard_error'", "small", "must be a number"});
-  for (const char* remark : {"note", "date", "data_hash"}) {
+  for (const char* remark : {"note", "date"}) {
     expect_refused(start + remark + " = 5\n",
                    {std::string("'dma.packet.") + remark + "'", "must be a string"});
   }

@@ -146,7 +146,7 @@ def test_a_file_that_cannot_be_written_is_known_before_any_work(capfd, folder, f
 
 
 @pytest.mark.parametrize("words", [["--json", "report.json"], ["--json=report.json"]])
-@pytest.mark.parametrize("arguments", [["fidelity"], ["info"], ["calibrate", "--arch", "trn2"]])
+@pytest.mark.parametrize("arguments", [["fidelity"], ["info"]])
 def test_a_file_after_json_is_told_the_option_that_writes_it(capfd, arguments, words):
     code, out, error = ended(capfd, *arguments, *words)
     assert (code, out) == (WRONG_USAGE, "")

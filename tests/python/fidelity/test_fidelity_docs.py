@@ -116,25 +116,6 @@ def test_tables_escape_bars_and_show_what_is_unknown():
     ]
 
 
-def test_the_error_of_both_cores_weighs_families_by_their_cases():
-    def error(kind, residuals, training, left_out):
-        return {
-            "kind": kind,
-            "residuals": residuals,
-            "training": training,
-            "left_out": left_out,
-        }
-
-    one = {"arch": "trn2", "errors": [error("latency", 3, 2.0, 4.0), error("duration", 9, 50, 50)]}
-    two = {"arch": "trn1", "errors": [error("latency", 1, 10.0, 20.0)]}
-    assert tables.both_cores([one, two]) == (
-        "**Mean absolute error of 4 latencies (trn1 and trn2): 4.0 % after the fits, "
-        "8.0 % with each family left out of its own fit.**"
-    )
-    alone = {"arch": "trn2", "errors": [error("latency", 3, 2.0, None)]}
-    assert tables.both_cores([alone]) == "No family was left out."
-
-
 def test_the_page_has_the_errors_of_the_authors_files(stored):
     published = stored["published"]
     text = tool.page(stored)

@@ -6,7 +6,7 @@ by which it can happen.
 
 import pytest
 from neuron_sim import _core
-from neuron_sim.fidelity.calibrate.files import HAND_WRITTEN, write_trial
+from neuron_sim.fidelity.trial import write_trial
 from neuron_sim.fidelity.evaluate import PreparedCase
 from neuron_sim.fidelity.measurement import load_measurements
 from neuron_sim.fidelity.suite import find_case
@@ -60,7 +60,7 @@ def test_no_improved_figure_lengthens_a_compiled_kernel(architecture, tmp_path):
 
     before = bodies({})
     longer = {}
-    for key, fact in _core.architecture_facts(f"{HAND_WRITTEN}{architecture}").items():
+    for key, fact in _core.architecture_facts(architecture).items():
         better = improved(key, fact)
         if better is None or key in NOT_IMPROVED or key == "clocks.tensor_cold":
             continue

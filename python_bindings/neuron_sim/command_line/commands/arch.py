@@ -4,7 +4,7 @@
   neuron-sim arch show trn2 'dma.*' --certainty measured fitted
   neuron-sim arch diff trn2 mine.toml
 
-ARCH, A and B are what --arch takes: a name, handwritten/NAME, or a TOML file. PATTERN is a glob
+ARCH, A and B are what --arch takes: a name or a TOML file. PATTERN is a glob
 over the keys of facts, or one of the names that [override] takes for several, such as
 hbm.bandwidth.
 """
@@ -135,7 +135,7 @@ def shown(
 
 
 def _fact(key: str, fact: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("unit", "certainty", "standard_error", "source")
+    names = ("unit", "certainty", "source")
     rest = {name: fact[name] for name in names if name in fact}
     return {"value": value_of(key, fact), **rest}
 
