@@ -25,7 +25,7 @@ if(core_sources)
   neuron_sim_unity_groups(neuron_sim_core ${core_sources})
   target_link_libraries(neuron_sim_core
     PUBLIC Threads::Threads
-    PRIVATE neuron_sim_flags fmt::fmt-header-only neuron_sim_tomlplusplus neuron_sim_json
+    PRIVATE neuron_sim_flags fmt::fmt-header-only neuron_sim_tomlplusplus
             DNNL::dnnl)
   if(NEURON_SIM_SANITIZE)
     # It leaves the run-time's symbols to the program, but calls its own inline functions, not those

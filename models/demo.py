@@ -190,14 +190,14 @@ def run_cpp(program: Path, paths: tuple[Path, Path]) -> bool:
     return result.returncode == 0
 
 
-def write_trace(model: DigitsFeedForward, images: Tensor, path: Path) -> None:
-    """A trace of the feed-forward net's program."""
+def write_timeline(model: DigitsFeedForward, images: Tensor, path: Path) -> None:
+    """A page with the timeline of the feed-forward net's program."""
     device = DigitsFeedForward().to("neuron_sim")
     device.load_state_dict(model.state_dict())
     with torch.neuron_sim.record_launches() as launches:
         device(images.to("neuron_sim"))
     path.parent.mkdir(parents=True, exist_ok=True)
-    launches[0].write_trace(str(path))
+    launches[0].write_timeline(path)
 
 
 def train_both() -> tuple[DigitsFeedForward, DigitsCnn, TestSet]:
@@ -238,7 +238,7 @@ def parsed_options() -> argparse.Namespace:
     programs = os.environ.get("NEURON_SIM_MODELS_DIR", str(ROOT / "build/release/models"))
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--out", type=Path, default=ROOT / "out", help="folder for models and trace"
+        "--out", type=Path, default=ROOT / "out", help="folder for models and timeline"
     )
     parser.add_argument(
         "--cpp", type=Path, default=Path(programs) / "digits_cnn", help="the C++ program"
@@ -265,9 +265,9 @@ def main() -> int:
         show_vector_add()
         announce("the exported CNN in a C++ program (torch::jit::load)")
         good &= run_cpp(options.cpp, export(cnn, test_set, options.out))
-        trace = options.out / "digits_ffnn_trace.json"
-        write_trace(net, test_set.images, trace)
-    announce(f"trace, to open in https://ui.perfetto.dev: {trace}")
+        page = options.out / "digits_ffnn_timeline.html"
+        write_timeline(net, test_set.images, page)
+    announce(f"timeline, to open in a browser: {page}")
     CONSOLE.print(
         "[bold green]demo: all predictions equal[/]" if good else "[bold red]demo: FAILED[/]"
     )

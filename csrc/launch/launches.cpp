@@ -9,9 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "csrc/runtime/errors.h"
 #include "device/base/errors.h"
-#include "device/observe/trace.h"
 #include "device/runtime/devices.h"
 
 namespace neuron_sim {
@@ -143,11 +141,6 @@ void check_kept(const RecordedLaunch& launch) {
   TORCH_CHECK(launch.kernel->kernel, "the program of this launch of ", launch.kernel->name,
               " is not kept any more: a recording keeps those of its last ", kKeptPrograms,
               " different kernels");
-}
-
-void write_trace(std::ostream& out, const RecordedLaunch& launch) {
-  check_kept(launch);
-  translate_errors([&] { write_trace(out, launch.kernel->kernel->program()); });
 }
 
 }  // namespace neuron_sim

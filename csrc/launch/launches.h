@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <iosfwd>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,8 +59,5 @@ void set_launch_observer(LaunchObserver observer);
 
 /// c10::Error when the recording does not keep the launch's program any more.
 NEURON_SIM_TORCH_API void check_kept(const RecordedLaunch& launch);
-/// Writes the launch as a Chrome trace by simulating it once more; time 0 is its start. Kernels
-/// whose control depends on data get their upper bound. c10::Error when the program is not kept.
-NEURON_SIM_TORCH_API void write_trace(std::ostream& out, const RecordedLaunch& launch);
 
 }  // namespace neuron_sim

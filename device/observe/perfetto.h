@@ -1,5 +1,5 @@
 #pragma once
-// A recording in Perfetto's own format, with what Chrome's lacks: https://ui.perfetto.dev.
+// A recording as a file for https://ui.perfetto.dev.
 
 #include <ostream>
 

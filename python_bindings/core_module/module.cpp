@@ -8,7 +8,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "device/arch/architecture.h"
 #include "device/arch/fact_groups.h"
@@ -17,7 +16,6 @@
 #include "device/instruction/instruction_type.h"
 #include "device/numerics/dtype.h"
 #include "device/numerics/packed.h"
-#include "device/observe/trace.h"
 #include "python_bindings/core_module/instructions/bindings.h"
 #include "python_bindings/core_module/instructions/instruction_methods.h"
 #include "python_bindings/core_module/instructions/instruction_table.h"
@@ -25,6 +23,7 @@
 #include "python_bindings/core_module/program/build_kernel.h"
 #include "python_bindings/core_module/program/facts.h"
 #include "python_bindings/core_module/program/program_timing.h"
+#include "python_bindings/core_module/program/recording_bindings.h"
 #include "python_bindings/core_module/signals.h"
 #include "python_bindings/core_module/tracing/bindings.h"
 #include "python_bindings/core_module/tracing/objects.h"
@@ -135,14 +134,10 @@ nb::dict time_kernel(const std::string& kernel, const std::vector<std::vector<in
   return program_timing_with_overlaps(*built(kernel, shapes, dtype, architecture, options));
 }
 
-std::string trace_kernel(const std::string& kernel, const std::vector<std::vector<int64_t>>& shapes,
-                         const std::string& dtype, const std::string& architecture,
-                         const nb::dict& options) {
-  const auto program = built(kernel, shapes, dtype, architecture, options);
-  const nb::gil_scoped_release unlocked;
-  std::ostringstream out;
-  write_trace(out, *program);
-  return out.str();
+nb::bytes trace_kernel(const std::string& kernel, const std::vector<std::vector<int64_t>>& shapes,
+                       const std::string& dtype, const std::string& architecture,
+                       const nb::dict& options) {
+  return perfetto_bytes(*built(kernel, shapes, dtype, architecture, options), {});
 }
 
 std::string list_kernel(const std::string& kernel, const std::vector<std::vector<int64_t>>& shapes,

@@ -1,7 +1,5 @@
 #include "python_bindings/torch_module/launches.h"
 
-#include <sstream>
-
 #include "csrc/launch/launches.h"
 #include "csrc/runtime/errors.h"
 #include "device/execute/thread_pool.h"
@@ -22,15 +20,6 @@ py::dict utilisation(const Timing& timing) {
   }
   shares["DMA"] = timing.dma_utilisation();
   return shares;
-}
-
-py::bytes trace_of(const RecordedLaunch& launch) {
-  std::ostringstream out;
-  {
-    const py::gil_scoped_release unlocked;
-    write_trace(out, launch);
-  }
-  return out.str();
 }
 
 /// A capsule of the kernel, of which neuron_sim._core makes views.
@@ -73,8 +62,7 @@ void bind_recorded_launch(py::module_& m) {
                              [](Launch l) { return l.kernel->overlaps.lost.microseconds(); })
       .def_property_readonly("kernel_id",
                              [](Launch l) { return reinterpret_cast<uintptr_t>(l.kernel.get()); })
-      .def("kernel", &recorded_kernel)
-      .def("trace", &trace_of);
+      .def("kernel", &recorded_kernel);
 }
 
 py::tuple cache_facts() {

@@ -23,12 +23,11 @@ STANDARD = (
     r"link|math|poll|pthread|sched|semaphore|signal|spawn|std\w+|string|time|ucontext|unistd|"
     r"wchar)\.h",
 )
-JSON = (r"nlohmann/.+",)
-CORE_LIBRARIES = (r"fmt/.+", r"toml\+\+/.+", *JSON)
+CORE_LIBRARIES = (r"fmt/.+", r"toml\+\+/.+")
 ONEDNN = (r"(oneapi/dnnl/)?dnnl.*\.hp?p?",)
 LIBTORCH = (r"torch/.+", r"ATen/.+", r"c10/.+", r"kineto/.+")
 # What models read: archives of torch and image files.
-FILES = (r"caffe2/serialize/.+", r"png\.h", r"jpeglib\.h", *JSON)
+FILES = (r"caffe2/serialize/.+", r"png\.h", r"jpeglib\.h", r"nlohmann/.+")
 # These headers of torch need Python, which libtorch_neuron_sim.so does not link.
 TORCH_PYTHON = (r"torch/(extension|python)\.h", r"torch/csrc/(.*/)?(python_|pybind|THP).*")
 GTEST = (r"g(test|mock)/.+",)

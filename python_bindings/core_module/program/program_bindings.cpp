@@ -8,7 +8,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <memory>
-#include <sstream>
 
 #include "device/analysis/dependencies.h"
 #include "device/analysis/memory_use.h"
@@ -18,7 +17,6 @@
 #include "device/execute/run_instance.h"
 #include "device/execute/run_ranks.h"
 #include "device/observe/program_counters.h"
-#include "device/observe/trace.h"
 #include "device/runtime/kernel.h"
 #include "python_bindings/core_module/program/bindings.h"
 #include "python_bindings/core_module/program/check_bindings.h"
@@ -174,13 +172,6 @@ nb::capsule compiled_kernel(const std::shared_ptr<const Program>& program,
   });
 }
 
-std::string trace(const Program& program, const std::vector<int64_t>& log) {
-  const nb::gil_scoped_release unlocked;
-  std::ostringstream out;
-  write_trace(out, program, {log});
-  return out.str();
-}
-
 /// The program of a Kernel, for views of a launch of PyTorch.
 std::shared_ptr<const Program> program_of_kernel(const nb::capsule& capsule) {
   const char* const given = capsule.name();
@@ -304,10 +295,8 @@ void bind_program(nb::module_& module) {
       .def("compiled_kernel", &compiled_kernel, nb::arg("computed"),
            "A capsule that neuron_sim._C.launch_kernel launches: it takes the time of this program "
            "and computes the bytes of `computed`, the program it was compiled from, planned once.")
-      .def("trace", &trace, nb::arg("log") = std::vector<int64_t>{},
-           "The timeline in the Trace Event Format, for Perfetto and chrome://tracing.")
       .def("perfetto", &perfetto_bytes, nb::arg("log") = std::vector<int64_t>{},
-           "The timeline in Perfetto's own format, with dependences and counters.")
+           "The timeline for https://ui.perfetto.dev, with dependences and counters.")
       .def(
           "recording", &recording_dict, nb::arg("architecture") = nb::none(),
           nb::arg("log") = std::vector<int64_t>{},
@@ -317,12 +306,12 @@ void bind_program(nb::module_& module) {
            "A run by the source lines of its instructions: dicts with source, path_us (the part of "
            "the critical path, by what it is spent on), instructions, dma_bytes, hbm_bytes and "
            "multiply_accumulates.")
-      .def(
-          "run", &run, nb::arg("arguments"),
-          "Computes the kernel on NumPy arrays, one per argument, contiguous, with the bytes of "
-          "the argument's dtype; written ones are changed in place. Returns what data decided "
-          "(trip "
-          "counts, rows that were moved), which time(), steps(), trace(), counters() take as log.");
+      .def("run", &run, nb::arg("arguments"),
+           "Computes the kernel on NumPy arrays, one per argument, contiguous, with the bytes of "
+           "the argument's dtype; written ones are changed in place. Returns what data decided "
+           "(trip "
+           "counts, rows that were moved), which time(), steps(), perfetto(), counters() take as "
+           "log.");
 }
 
 }  // namespace neuron_sim

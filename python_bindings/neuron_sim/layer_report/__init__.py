@@ -44,7 +44,7 @@ def report(
     TypeError for a model or inputs of another type; ValueError for a model or inputs that are not
     on one device of this backend, a depth below 1, a dtype without products, and an output without
     gradients to go backward from; RuntimeError of a run with more kernels than a recording keeps
-    (Launch.write_trace()). A call that launches nothing has zeros.
+    (Launch.write_timeline()). A call that launches nothing has zeros.
     """
     from neuron_sim.layer_report.measured_report import measured_report  # imports torch
 

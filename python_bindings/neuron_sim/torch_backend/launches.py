@@ -156,23 +156,19 @@ class Launch:
     def _repr_html_(self) -> str:
         return as_html([_row(self)], title=f"Launch of {self.name}")
 
-    def write_trace(self, path: str | os.PathLike[str]) -> None:
-        """Writes the timeline of every engine, for https://ui.perfetto.dev or chrome://tracing.
+    def write_perfetto(self, path: str | os.PathLike[str]) -> None:
+        """Writes the timeline of every engine with dependences and counters, for
+        https://ui.perfetto.dev.
 
         Simulates the launch once more; time 0 is its start, as a profiler sees it. RuntimeError in
         a long recording, which keeps the programs of its last 1,024 different kernels. OSError when
         the file cannot be written; an existing one is unchanged.
         """
-        write_whole(path, self._record.trace())
-
-    def write_perfetto(self, path: str | os.PathLike[str]) -> None:
-        """Writes the same in Perfetto's own format, with dependences and counters. Errors as
-        write_trace()."""
         write_whole(path, _core.program_of_kernel(self._record.kernel()).perfetto())
 
     def write_timeline(self, path: str | os.PathLike[str]) -> None:
         """Writes the timeline as a page for a browser, which needs no network. Errors as
-        write_trace()."""
+        write_perfetto()."""
         program = _core.program_of_kernel(self._record.kernel())
         write_timeline(program, path, title=f"{self.name}: {self.shapes}")
 
@@ -186,7 +182,7 @@ class Launch:
         `multiply_accumulates` (of products).
 
         Simulates the launch once more, with the upper bounds of what data decides. RuntimeError as
-        write_trace().
+        write_perfetto().
         """
         shares = _core.program_of_kernel(self._record.kernel()).shares_by_source()
         return [{**share, **self._origin(share["source"])} for share in shares]
@@ -202,12 +198,12 @@ class Launch:
 
     def counters(self) -> dict[str, int]:
         """What one run of the kernel counts: `hbm_read_bytes`, `multiply_accumulates` (of
-        products), ..., with the upper bounds of what data decides. RuntimeError as write_trace().
+        products), ..., with the upper bounds of what data decides. RuntimeError as write_perfetto().
         """
         return _core.program_of_kernel(self._record.kernel()).counters()
 
     def advice(self) -> str:
-        """What bounds the launch and what would help. RuntimeError as write_trace()."""
+        """What bounds the launch and what would help. RuntimeError as write_perfetto()."""
         return advice_text(advise(_core.program_of_kernel(self._record.kernel())))
 
 

@@ -1,11 +1,11 @@
 """neuron_sim._core: simulated times, traces and listings of every kernel, without torch."""
 
-import json
 import subprocess
 import sys
 
 import pytest
 from neuron_sim import _core
+from test_perfetto_file import PerfettoFile
 
 SHAPES = {
     "vector_add": [[300], [300]],
@@ -81,18 +81,15 @@ def test_options_decide_the_program():
 @pytest.mark.parametrize("kernel", SHAPES)
 def test_a_trace_holds_every_instruction_within_the_body(kernel, architecture):
     arguments = (kernel, SHAPES[kernel], "float32", architecture)
-    trace = json.loads(_core.trace_kernel(*arguments))
+    trace = PerfettoFile(_core.trace_kernel(*arguments))
     timing = _core.time_kernel(*arguments)
-    assert trace["otherData"] == {"kernel": kernel, "architecture": architecture}
-    events = [event for event in trace["traceEvents"] if event["ph"] == "X"]
-    assert len(events) >= timing["instructions"]
-    assert min(event["ts"] for event in events) == 0
-    body = next(event for event in events if event["name"] == "body")
-    assert body["dur"] == pytest.approx(timing["body_us"], abs=1e-6)
-    last = max(event["args"].get("visible_us", 0) for event in events)
-    assert last == pytest.approx(body["ts"] + body["dur"], abs=1e-6)
-    threads = {event["tid"] for event in trace["traceEvents"] if event["name"] == "thread_name"}
-    assert {event["tid"] for event in events} <= threads
+    slices = [each for track in trace.slices.values() for each in track]
+    values = [annotations for _, _, _, annotations, _ in slices]
+    assert sum("visible_ps" in each for each in values) >= timing["instructions"]
+    assert min(begin for _, begin, *_ in slices) == 0
+    [body] = [annotations for name, _, _, annotations, _ in slices if name == "body"]
+    assert body["duration_ps"] == round(timing["body_us"] * 1e6)
+    assert max(each.get("visible_ps", 0) for each in values) == body["duration_ps"]
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

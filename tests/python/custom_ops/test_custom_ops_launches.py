@@ -1,12 +1,12 @@
 """Launch records, traces, the kernel cache and host threads."""
 
-import json
 import threading
 from functools import partial
 
 import pytest
 import torch
 from custom_ops_oracle import OPS, values
+from test_perfetto_file import PerfettoFile
 
 
 def device_values(*shape, dtype=torch.float32, seed=1, device="neuron_sim:0"):
@@ -72,20 +72,19 @@ def test_empty_results_and_cpu_calls_launch_nothing():
     assert launches == []
 
 
-def test_a_trace_has_every_step_of_the_launch(tmp_path):
+def test_a_perfetto_file_has_every_step_of_the_launch(tmp_path):
     with torch.neuron_sim.record_launches() as launches:
         OPS.matmul(device_values(200, 60), device_values(60, 30))
-    path = tmp_path / "trace.json"
-    launches[0].write_trace(path)
-    events = json.loads(path.read_text())["traceEvents"]
-    steps = [event for event in events if event["ph"] == "X"]
+    launches[0].write_perfetto(tmp_path / "launch.pftrace")
+    trace = PerfettoFile((tmp_path / "launch.pftrace").read_bytes())
+    slices = [each for track in trace.slices.values() for each in track]
+    steps = [values for _, _, _, values, _ in slices if "visible_ps" in values]
     assert len(steps) >= launches[0].instructions
-    body = next(event for event in steps if event["name"] == "body")
-    assert body["dur"] == pytest.approx(launches[0].body_us, abs=1e-6)
-    ends = [each["ts"] + each["dur"] for each in steps if "visible_us" in each["args"]]
-    assert body["ts"] < max(ends) <= body["ts"] + body["dur"] + 1e-6
-    tracks = {event["args"]["name"] for event in events if event["name"] == "thread_name"}
-    assert any("Tensor" in track for track in tracks)
+    [body] = [values for name, _, _, values, _ in slices if name == "body"]
+    assert body["duration_ps"] == round(launches[0].body_us * 1e6)
+    ends = [each["start_ps"] + each["duration_ps"] for each in steps]
+    assert 0 < max(ends) <= body["duration_ps"]
+    assert any("Tensor" in trace.title(track) for track in trace.slices)
 
 
 def test_a_launch_writes_its_page_its_perfetto_file_and_its_advice(tmp_path):
@@ -120,16 +119,9 @@ def test_a_long_recording_keeps_the_programs_of_its_last_kernels_only(tmp_path):
     assert len({launch.shapes for launch in launches}) == 1101
     assert all(launch.body_us > 0 and launch.instructions > 0 for launch in launches)
     with pytest.raises(RuntimeError, match="keeps those of its last 1024 different kernels"):
-        launches[0].write_trace(tmp_path / "trace.json")
-    launches[-2].write_trace(tmp_path / "trace.json")
-    assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
-
-
-def test_a_trace_that_cannot_be_written_is_an_error(tmp_path):
-    with torch.neuron_sim.record_launches() as launches:
-        OPS.transpose(device_values(3, 4))
-    with pytest.raises(FileNotFoundError, match="missing/trace.json"):
-        launches[0].write_trace(tmp_path / "missing" / "trace.json")
+        launches[0].write_perfetto(tmp_path / "launch.pftrace")
+    launches[-2].write_perfetto(tmp_path / "launch.pftrace")
+    assert b"visible_ps" in (tmp_path / "launch.pftrace").read_bytes()
 
 
 def test_a_repeated_call_is_a_hit_on_any_device_and_with_any_data():

@@ -274,9 +274,9 @@ def test_instructions_have_the_line_of_their_call():
         return out
 
     first = kernel.func.__code__.co_firstlineno
-    timeline = kernel.traced(A).source.trace()
+    timeline = kernel.traced(A).source.perfetto()
     for offset in (3, 4, 6, 7):
-        assert f"test_debugging.py:{first + offset}" in timeline
+        assert f"test_debugging.py:{first + offset}".encode() in timeline
 
 
 def test_tensors_that_do_not_fit_are_named_with_the_kernels_lines():

@@ -259,11 +259,11 @@ import os, resource, torch
 x = torch.ones(256, 256, device="neuron_sim")
 with torch.neuron_sim.record_launches() as launches:
     x @ x
-path = {str(tmp_path / "trace.json")!r}
+path = {str(tmp_path / "launch.pftrace")!r}
 errors = []
 def attempt(path):
     try:
-        launches[0].write_trace(path)
+        launches[0].write_perfetto(path)
         errors.append("")
     except Exception as error:
         errors.append(f"{{type(error).__name__}}: {{error}}")
@@ -275,10 +275,10 @@ attempt(path)
 left = os.listdir(os.path.dirname(path))
 resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 attempt(path)
-report([errors, left, len(json.load(open(path))["traceEvents"]) > 0])
+report([errors, left, b"visible_ps" in open(path, "rb").read()])
 """
     errors, left, written = run_apart(code).result()
-    names = ("/dev/full", "trace.json/none", "trace.json")
+    names = ("/dev/full", "launch.pftrace/none", "launch.pftrace")
     assert [each.startswith(("OSError", "FileNotFoundError")) for each in errors] == [True] * 3 + [
         False
     ]
