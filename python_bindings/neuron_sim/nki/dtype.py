@@ -1,5 +1,6 @@
 """nki.dtype: the dtypes of nki.language as a separate module, and their type."""
 
+from .exports import public_names as _public_names
 from .tracing.dtypes import (
     DType,
     bfloat16,
@@ -22,24 +23,4 @@ from .tracing.dtypes import (
     uint32,
 )
 
-__all__ = [
-    "DType",
-    "bfloat16",
-    "bool_",
-    "float16",
-    "float32",
-    "float4_e2m1fn_x4",
-    "float8_e4m3",
-    "float8_e4m3fn",
-    "float8_e4m3fn_x4",
-    "float8_e5m2",
-    "float8_e5m2_x4",
-    "float8_e8m0fnu",
-    "int16",
-    "int32",
-    "int8",
-    "tfloat32",
-    "uint16",
-    "uint32",
-    "uint8",
-]
+__all__ = _public_names(globals())

@@ -13,6 +13,7 @@
 A kernel called directly runs on one rank, rank 0. `name` is for with_schedule.
 """
 
+from ..exports import public_names as _public_names
 from ..launch.ranks import PerRank
 from .groups import ReplicaGroup
 from .movement import all_gather, all_reduce, all_to_all, reduce_scatter
@@ -25,18 +26,4 @@ from .permutes import (
 )
 from .variable import all_gather_v, all_to_all_v
 
-__all__ = [
-    "PerRank",
-    "ReplicaGroup",
-    "all_gather",
-    "all_gather_v",
-    "all_reduce",
-    "all_to_all",
-    "all_to_all_v",
-    "collective_permute",
-    "collective_permute_implicit",
-    "collective_permute_implicit_current_processing_rank_id",
-    "collective_permute_implicit_reduce",
-    "rank_id",
-    "reduce_scatter",
-]
+__all__ = _public_names(globals())

@@ -15,25 +15,15 @@ from neuron_sim.neuronxcc.nki.compiler import (
     skip_middle_end_transformations,
 )
 
-from ..isa.missing import missing_symbol
+from ..exports import public_names as _public_names
+from ..isa.missing import missing_symbol as _missing_symbol
 from . import frontend, target
 
-__all__ = [
-    "allocation_scope",
-    "enable_stack_allocator",
-    "force_auto_alloc",
-    "frontend",
-    "multi_buffer",
-    "no_reorder",
-    "psum",
-    "sbuf",
-    "skip_middle_end_transformations",
-    "target",
-]
+__all__ = [*_public_names(globals()), "frontend", "target"]
 
 #: Parts of the vendor's compiler itself: they make files for the chip.
 _NOT_HERE = frozenset({"KernelSpec", "driver", "kernel_builder", "ncc_driver", "parallel_compile"})
 
 
 def __getattr__(name: str):
-    raise missing_symbol("nki.compiler", name, _NOT_HERE, __all__)
+    raise _missing_symbol("nki.compiler", name, _NOT_HERE, __all__)

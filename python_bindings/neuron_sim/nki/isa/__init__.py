@@ -5,6 +5,7 @@ builder checks memories, shapes, dtypes, engines and limits of the architecture 
 ValueError, TypeError or IndexError with one sentence that names them.
 """
 
+from ..exports import public_names as _public_names
 from . import constants
 from .activations import activate2, activation, activation_reduce, exponential
 from .constants import (
@@ -41,7 +42,7 @@ from .gathers import (
 )
 from .instruction import NkiInstruction, NkiValidationError
 from .matrix import nc_matmul, nc_matmul_mx, nc_transpose
-from .missing import missing_symbol
+from .missing import missing_symbol as _missing_symbol
 from .random_numbers import rand2, rand_get_state, rand_set_state, rng, set_rng_seed
 from .reductions import (
     tensor_partition_reduce,
@@ -60,76 +61,15 @@ from .registers import (
 from .selections import affine_select, iota, range_select, select_reduce
 from .versions import get_nc_sub_version, get_nc_version
 
-__all__ = [
-    "NkiInstruction",
-    "NkiValidationError",
-    "VirtualRegister",
-    "activate2",
-    "activation",
-    "activation_reduce",
-    "affine_select",
-    "constants",
-    "core_barrier",
-    "dge_mode",
-    "dma_compute",
-    "dma_copy",
-    "dma_engine",
-    "dma_transpose",
-    "dropout",
-    "engine",
-    "exponential",
-    "get_nc_sub_version",
-    "get_nc_version",
-    "gpsimd_engine",
-    "iota",
-    "local_gather",
-    "matmul_perf_mode",
-    "memset",
-    "nc_match_replace8",
-    "nc_matmul",
-    "nc_matmul_mx",
-    "nc_stream_shuffle",
-    "nc_transpose",
-    "nc_version",
-    "oob_mode",
-    "rand2",
-    "rand_get_state",
-    "rand_set_state",
-    "range_select",
-    "reciprocal",
-    "reduce_cmd",
-    "register_alloc",
-    "register_load",
-    "register_move",
-    "register_store",
-    "rng",
-    "scalar_engine",
-    "scalar_tensor_tensor",
-    "select_reduce",
-    "sendrecv",
-    "set_rng_seed",
-    "tensor_copy",
-    "tensor_copy_predicated",
-    "tensor_engine",
-    "tensor_partition_reduce",
-    "tensor_reduce",
-    "tensor_scalar",
-    "tensor_scalar_cumulative",
-    "tensor_scalar_reduce",
-    "tensor_tensor",
-    "tensor_tensor_scan",
-    "unknown_engine",
-    "vector_engine",
-]
-
 #: In the vendor's package or public kernels, but not here.
 _NOT_HERE = frozenset({"builtin_custom_op", "tensor_copy_dynamic_dst", "tensor_copy_dynamic_src"})
 
 for _name, _function in _DECLARED.items():
     if _name not in globals() and _name not in _NOT_HERE:
         globals()[_name] = _function
-        __all__ += [_name]
+
+__all__ = [*_public_names(globals()), "constants"]
 
 
 def __getattr__(name):
-    raise missing_symbol("nki.isa", name, _NOT_HERE, __all__)
+    raise _missing_symbol("nki.isa", name, _NOT_HERE, __all__)

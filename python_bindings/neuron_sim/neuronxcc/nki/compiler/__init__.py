@@ -1,6 +1,7 @@
 """neuronxcc.nki.compiler: direct allocation, and decorators that steer the compiler."""
 
-from neuron_sim.nki.isa.missing import missing_symbol
+from neuron_sim.nki.exports import public_names as _public_names
+from neuron_sim.nki.isa.missing import missing_symbol as _missing_symbol
 
 from .allocation import psum, sbuf
 from .decorators import (
@@ -12,17 +13,8 @@ from .decorators import (
     skip_middle_end_transformations,
 )
 
-__all__ = [
-    "allocation_scope",
-    "enable_stack_allocator",
-    "force_auto_alloc",
-    "multi_buffer",
-    "no_reorder",
-    "psum",
-    "sbuf",
-    "skip_middle_end_transformations",
-]
+__all__ = _public_names(globals())
 
 
 def __getattr__(name: str):
-    raise missing_symbol("neuronxcc.nki.compiler", name, frozenset({"backends"}), __all__)
+    raise _missing_symbol("neuronxcc.nki.compiler", name, frozenset({"backends"}), __all__)

@@ -5,7 +5,8 @@ result's, and the result is written straight into its assignment target.
 """
 
 from neuron_sim.nki import isa as _later
-from neuron_sim.nki.isa.missing import missing_symbol
+from neuron_sim.nki.exports import public_names as _public_names
+from neuron_sim.nki.isa.missing import missing_symbol as _missing_symbol
 from neuron_sim.nki.isa.selections import FP32_MIN as _FP32_MIN
 from neuron_sim.nki.isa.versions import nc_generation as _nc_generation
 
@@ -55,55 +56,6 @@ from .reductions import (
 )
 from .selections import affine_select, iota, range_select, select_reduce
 
-__all__ = [
-    "activation",
-    "activation_reduce",
-    "affine_select",
-    "bn_aggr",
-    "bn_stats",
-    "constants",
-    "dge_mode",
-    "dma_copy",
-    "dma_engine",
-    "dma_transpose",
-    "dropout",
-    "engine",
-    "fp32",
-    "get_nc_version",
-    "gpsimd_engine",
-    "iota",
-    "local_gather",
-    "max8",
-    "memset",
-    "nc_find_index8",
-    "nc_match_replace8",
-    "nc_matmul",
-    "nc_stream_shuffle",
-    "nc_transpose",
-    "nc_version",
-    "oob_mode",
-    "range_select",
-    "reciprocal",
-    "reduce_cmd",
-    "scalar_engine",
-    "scalar_tensor_tensor",
-    "select_reduce",
-    "sequence_bounds",
-    "tensor_copy",
-    "tensor_copy_dynamic_dst",
-    "tensor_copy_dynamic_src",
-    "tensor_copy_predicated",
-    "tensor_engine",
-    "tensor_partition_reduce",
-    "tensor_reduce",
-    "tensor_scalar",
-    "tensor_scalar_reduce",
-    "tensor_tensor",
-    "tensor_tensor_scan",
-    "unknown_engine",
-    "vector_engine",
-]
-
 
 class fp32:
     """Constants of fp32; min: the most negative finite value, bits 0xff7fffff."""
@@ -127,9 +79,11 @@ _NOT_HERE = frozenset(
     }
 )
 
+__all__ = [*_public_names(globals()), "constants"]
+
 
 def __getattr__(name):
     """Instructions that only the later language has are used unchanged: dst first, no result."""
     if name in _later.__all__:
         return getattr(_later, name)
-    raise missing_symbol("neuronxcc.nki.isa", name, _NOT_HERE, __all__)
+    raise _missing_symbol("neuronxcc.nki.isa", name, _NOT_HERE, __all__)
