@@ -7,12 +7,10 @@
 #include "device/base/errors.h"
 #include "device/compiler/back_end/allocate.h"
 #include "device/compiler/back_end/assign_queues.h"
-#include "device/compiler/back_end/infer_psum_tensors.h"
 #include "device/compiler/back_end/schedule.h"
 #include "device/compiler/back_end/spill.h"
 #include "device/compiler/batching/batch_narrow_operations.h"
 #include "device/compiler/batching/batch_transposes.h"
-#include "device/compiler/batching/gather_operands.h"
 #include "device/compiler/batching/merge_dma.h"
 #include "device/compiler/batching/split_sums.h"
 #include "device/compiler/dump.h"
@@ -31,7 +29,6 @@
 #include "device/compiler/pass.h"
 #include "device/compiler/tiles/kept_tiles.h"
 #include "device/compiler/verify.h"
-#include "device/isa/activation/activation.h"
 #include "device/isa/dma/dma_copy.h"
 #include "device/isa/movement/memset.h"
 #include "device/isa/movement/tensor_copy.h"
@@ -123,10 +120,7 @@ constexpr Pass kPipeline[] = {
     {"merge_dma", kMiddle, true, kPlaces, run<merge_dma>, 5, nullptr, 0, &kDmaCopy},
     {"elide_psum_copies", kMiddle, true, kOrderAndPlaces, run<elide_psum_copies>, 6, nullptr, 0,
      &kTensorCopy},
-    {"gather_operands", kMiddle, true, kOrderAndPlaces, run<gather_operands>},
     {"select_activations", kMiddle, true, kKeepsAll, run<select_activations>},
-    {"infer_psum_tensors", kMiddle, true, kOrderAndInstances, run<infer_psum_tensors>, 0, nullptr,
-     0, &kActivation},
     {"spill_psum", Stage::kSpills, true, kPlaces, run_spill_psum, 0, "rename_buffers"},
     {"spill_sbuf", Stage::kSpills, true, kPlaces, run_spill_sbuf, 0, "rename_buffers"},
     {"assign_queues", Stage::kPlaces, false, kKeepsAll, run<assign_queues>},
@@ -162,14 +156,9 @@ constexpr PassSetting kSettings[] = {
     {"elide_rounding_copies", kSwitch, "elide_psum_copies",
      "copies out of PSUM that round float32 to float16 or bfloat16 disappear, which changes bytes"},
     {"eliminate_copies", kSwitch, "eliminate_copies", "copies within SBUF disappear"},
-    {"gather_operands", kSwitch, "gather_operands",
-     "operands that the PE array would read in pieces are copied side by side"},
     {"select_activations", kSwitch, "select_activations",
      "products with a number and sums with a vector whose engine the kernel leaves open are "
      "activations on generation 2"},
-    {"infer_psum_tensors", kSwitch, "infer_psum_tensors",
-     "results of Scalar that the next instruction on Vector reads beside a tile of SBUF lie in "
-     "PSUM"},
     {"batch_narrow_operations", kSwitch, "batch_narrow_operations",
      "results of one element per partition are batched; the loops around them and around sums of "
      "products are split"},

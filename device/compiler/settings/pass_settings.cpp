@@ -46,8 +46,8 @@ PassSettings without_hoisted_loads(PassSettings settings) {
 
 /// Generation 2: the compiled programs that show its activations and the engine of its copies out
 /// of PSUM are of this generation. They show gathered operands, too, and a profile shows results in
-/// PSUM, but fewer than three measured kernels depend on `gather_operands` and on
-/// `infer_psum_tensors`: they are off (docs/choices.md names what determines each rule).
+/// PSUM, but fewer than three measured kernels depend on either, so that no pass does so
+/// (docs/choices.md names what determines each rule).
 PassSettings whole_of_generation_2() {
   PassSettings settings = without_hoisted_loads(whole(true));
   settings.set("select_activations", 1);

@@ -85,7 +85,7 @@ class WindowConvolution:
         """Adds the products of in tile k: input rows one by one, windows copied per tap.
 
         The source multiplies with nl.matmul, which transposes its first operand on the PE for each
-        product (device/compiler/batching/gather_operands.h).
+        product (docs/choices.md).
         """
         sizes, rows = self.sizes, self.rows
         strip_rows = rows + sizes.kernel - 1
