@@ -159,8 +159,6 @@ REFUSED = {
         "reduce_cmd 'sum' is unknown"),
     "a comparison": (lambda b, t: b.affine_select(t, [[1, 6]], 0, t, 0.0, cmp_op="add"), ValueError,
         "cmp_op 'add'"),
-    "a library": (lambda b, t: b.builtin_custom_op("softsign", "lib.so", [t], [t]),
-        NotImplementedError, "function 'softsign' of library 'lib.so'"),
     "what is out of bounds": (lambda b, t: b.dma_copy(t, t, oob_mode="wrap"), ValueError,
         "oob_mode 'wrap' is unknown; allowed: error, skip"),
     "a DMA engine": (lambda b, t: b.sendrecv(t, t, 1, 1, dma_engine="fast"), ValueError,
