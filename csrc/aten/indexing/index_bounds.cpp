@@ -38,11 +38,6 @@ using at::Tensor;
     case OutOfBounds::kSelectedSlice:
       TORCH_CHECK(false, "INDICES element is out of DATA bounds, id=", index,
                   " axis_dim=", bounds.size);
-    case OutOfBounds::kBag:
-      TORCH_CHECK(false,
-                  "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be ",
-                  index);
-    case OutOfBounds::kClass: TORCH_CHECK(false, "target out of range");
   }
   TORCH_CHECK(false, "index ", index, " is out of bounds");
 }

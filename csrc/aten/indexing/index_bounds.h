@@ -18,8 +18,6 @@ enum class OutOfBounds : int64_t {
   kTarget,         ///< IndexError: Target 5 is out of bounds.
   kElement,        ///< RuntimeError: index 5 is out of bounds for dimension 1 with size 3
   kSelectedSlice,  ///< RuntimeError: INDICES element is out of DATA bounds, id=5 axis_dim=3
-  kBag,            ///< RuntimeError: embedding_bag: Expected idx >= 0 && idx < num_embeddings ...
-  kClass,          ///< RuntimeError: target out of range
 };
 
 /// The valid indices along one dimension.

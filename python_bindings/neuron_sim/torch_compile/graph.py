@@ -21,13 +21,10 @@ aten = torch.ops.aten
 _WHOLE = (
     aten.upsample_nearest1d,
     aten.upsample_nearest2d,
-    aten.upsample_nearest3d,
     aten._upsample_nearest_exact1d,
     aten._upsample_nearest_exact2d,
-    aten._upsample_nearest_exact3d,
     aten.upsample_linear1d,
     aten.upsample_bilinear2d,
-    aten.upsample_trilinear3d,
     aten.upsample_bicubic2d,
 )
 # `vec` overloads take sizes or factors; the operators that they call stay whole.

@@ -204,14 +204,6 @@ def test_batch_norm_in_evaluation_mode_needs_statistics():
             of_channels(*counts, training=False)(torch.device(DEVICE))
 
 
-@pytest.mark.parametrize("offsets", ([0, 3], [0, 2, 1], [0, -1]))
-def test_offsets_of_bags_ascend_and_end_inside(offsets):
-    weight, indices = torch.randn(5, 5, device=DEVICE), torch.tensor([4, 1], device=DEVICE)
-    with pytest.raises(RuntimeError, match="offsets"):
-        functional.embedding_bag(indices, weight, torch.tensor(offsets, device=DEVICE))
-    functional.embedding_bag(indices, weight, torch.tensor([0, 2], device=DEVICE))
-
-
 SEARCHES = [
     lambda x: torch.searchsorted(x, x, side="none"),
     lambda x: torch.searchsorted(x, x, side="left", right=True),
@@ -235,14 +227,6 @@ def test_arguments_are_checked_before_there_is_nothing_to_do():
     refused(lambda d: torch.ones(9, device=d).take(torch.ones(1, device=d).int()), RuntimeError)
     columns = torch.ones(0, 1, 5, 5, dtype=torch.uint8)
     refused(lambda d: functional.unfold(columns.to(d), (2, 2)), NotImplementedError)
-
-
-def test_a_grid_has_the_dtype_of_its_image():
-    def sample(device):
-        grid = torch.zeros(1, 2, 2, 2, device=device, dtype=torch.float16)
-        return functional.grid_sample(torch.ones(1, 1, 3, 3, device=device), grid)
-
-    refused(sample, RuntimeError)
 
 
 @pytest.mark.parametrize("value", (float("nan"), float("inf")))
@@ -300,17 +284,6 @@ def test_put_checks_dtype_and_count():
         refused(lambda d, s=source: torch.ones(3, device=d).put_(place.to(d), s.to(d)), kind)
 
 
-def test_weights_of_samples_have_the_dtype_of_the_table():
-    def bag(device):
-        offsets = torch.zeros(1).long().to(device)
-        weights = torch.ones(2).half().to(device)
-        return functional.embedding_bag(torch.zeros(2).long().to(device),
-                                        torch.ones(3, 3, device=device), offsets, mode="sum",
-                                        per_sample_weights=weights)  # fmt: skip
-
-    refused(bag, Exception)
-
-
 @pytest.mark.parametrize("groups", (0, 4, -1))
 def test_groups_divide_the_channels(groups):
     """The operator itself: a division by zero ended the process."""
@@ -320,12 +293,6 @@ def test_groups_divide_the_channels(groups):
     for weight in (torch.ones(5, device=DEVICE), torch.ones(7, device=DEVICE)):
         with pytest.raises(RuntimeError, match="size equal to the number of channels"):
             torch.native_group_norm(x, weight, None, 2, 6, 3, 3, 1e-5)
-
-
-def test_a_grid_has_a_point_list_per_image():
-    grid = torch.zeros(3, 2, 2, 2, device=DEVICE)
-    with pytest.raises(RuntimeError, match="same batch size"):
-        torch.grid_sampler_2d(torch.ones(2, 1, 3, 3, device=DEVICE), grid, 0, 0, False)
 
 
 @pytest.mark.parametrize("function", (torch.fmod, torch.remainder, torch.floor_divide))
