@@ -55,10 +55,9 @@ def ladder_case(step, arch="trn1", shapes="q,k,v (128,512) one head, no mask"):
 
 @pytest.mark.parametrize("arch", ["trn1", "trn2"])
 @pytest.mark.parametrize("length", [512, 1024])
-@pytest.mark.parametrize("step", range(11))
-def test_every_step_of_the_ladder_computes_attention(step, length, arch):
+@pytest.mark.parametrize("step", [0, 2, 4, 8])
+def test_every_measured_step_of_the_ladder_computes_attention(step, length, arch):
     case = ladder_case(step, arch=arch, shapes=f"q,k,v (128,{length})")
-    # Small scores: step 10 takes maxima of other rows, as its author did.
     q, k, v = (uniform(128, length, ml_dtypes.bfloat16, seed) for seed in range(3))
     q = (q.astype(np.float32) / 4).astype(q.dtype)
     out = np.zeros((length, 128), q.dtype)
@@ -66,16 +65,10 @@ def test_every_step_of_the_ladder_computes_attention(step, length, arch):
     np.testing.assert_allclose(out.astype(np.float64), oracle(q, k, v), atol=4e-3)
 
 
-def test_every_step_of_the_ladder_is_another_kernel():
-    listings = [ladder_case(step).launches[0].build().listing() for step in range(11)]
-    # Steps 5 to 7 differ in how the source is written, not in what it does.
-    assert len(set(listings)) == 9
-
-
 @pytest.mark.parametrize("arch", ["trn1", "trn2"])
 @pytest.mark.parametrize("length, head", [(128, 64), (384, 40), (256, 128)])
-@pytest.mark.parametrize("step", range(7))
-def test_every_step_for_small_heads_computes_attention(step, length, head, arch):
+@pytest.mark.parametrize("step", [0, 4])
+def test_every_measured_step_for_small_heads_computes_attention(step, length, head, arch):
     case = attention.match(
         dataclasses.replace(
             FUSION,
@@ -105,8 +98,8 @@ def test_the_length_and_the_dtype_come_from_the_texts(length):
     {"shapes": ""},
     {"dtype": "int8"},
     {"kernel": "something else"},
-    {"kernel": "attention step 11"},
-    {"kernel": "sdattn step 7", "shapes": "q,k,v (512,64)"},
+    {"kernel": "attention step 5"},
+    {"kernel": "sdattn step 3", "shapes": "q,k,v (512,64)"},
     {"kernel": "sdattn step 0", "shapes": "q,k,v (500,64)"},
     {"kernel": "sdattn step 0", "shapes": "q,k,v (512,129)"},
     {"family": "gemm"},

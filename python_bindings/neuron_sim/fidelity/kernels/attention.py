@@ -33,21 +33,21 @@ def _fusion(measurement: Measurement, shape: Shape, dtype: str) -> Build | None:
 
 def _ladder(measurement: Measurement, shape: Shape, dtype: str, step: int) -> Build | None:
     """'attention step N': q, k, v (128, seqlen)."""
-    if shape[0] != 128 or shape[1] % 512 or step > 10:
+    if shape[0] != 128 or shape[1] % 512:
         return None
     architecture, length = measurement.architecture, shape[1]
     if step in attention_passes.STEPS:
         changes = attention_passes.STEPS[step]
         return lambda: attention_passes.attention(architecture, length, dtype, changes)
-    if step < 2:
-        return lambda: attention_hbm.attention(architecture, length, dtype, step == 1)
-    return lambda: attention_cached.attention(architecture, length, dtype, step)
+    builders = {0: attention_hbm.attention, 8: attention_cached.attention}
+    build = builders.get(step)
+    return None if build is None else lambda: build(architecture, length, dtype)
 
 
 def _small_head(measurement: Measurement, shape: Shape, dtype: str, step: int) -> Build | None:
     """'sdattn step N': q, k, v (seqlen, head)."""
     length, head = shape
-    if step >= len(attention_small_head.STEPS) or length % 128 or head > 128:
+    if step not in attention_small_head.STEPS or length % 128 or head > 128:
         return None
     changes = attention_small_head.STEPS[step]
     architecture = measurement.architecture

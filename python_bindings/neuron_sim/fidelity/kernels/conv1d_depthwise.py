@@ -1,7 +1,7 @@
-"""Depthwise convolution along one dimension: the steps of an autocomp optimisation trace.
+"""Depthwise convolution along one dimension: measured steps of an autocomp optimisation trace.
 
-Source: ucb-bar/autocomp examples/trn-advanced/4_conv1d_trace.py, seven candidates from the first
-(0) to the last (6). Per output element: the product of a window with the filter, and its sum.
+Source: ucb-bar/autocomp examples/trn-advanced/4_conv1d_trace.py, the first of seven candidates (0)
+and the last (6). Per output element: the product of a window with the filter, and its sum.
 """
 
 from __future__ import annotations
@@ -17,13 +17,10 @@ from neuron_sim.fidelity.measurement import Measurement
 from neuron_sim.fidelity.stacks import published_stack
 
 PARTITIONS = 128
-PSUM_COLUMNS = 512
 BLOCK = 64
 """Outputs of a block of step 6 (OUT_TILE of the source)."""
 
-PSUM_STEP = 4
-BLOCK_STEP = 6
-LAST_STEP = 6
+STEPS = (0, 6)
 
 Body = Callable[["_core.Affine"], None]
 
@@ -59,9 +56,9 @@ class DepthwiseConvolution:
     def build(self) -> _core.Program:
         """The kernel in program order: arguments image, filter [channels, taps], out.
 
-        Steps 0 to 2 keep all images and results in SBUF in the source. Where that is more than the
+        Step 0 keeps all images and results in SBUF in the source. Where that is more than the
         SBUF, the compiler can only have fused its three loop nests: tiles are then loaded,
-        computed and stored one by one, as in the later steps.
+        computed and stored one by one, as in step 6.
         """
         builder = _core.Builder(f"conv1d_step{self.step}", self.architecture)
         shape = [self.batch, self.channels, self.width]
@@ -69,7 +66,7 @@ class DepthwiseConvolution:
         filters = builder.argument("filter", [self.channels, self.taps], self.dtype)
         out = builder.argument("out", [*shape[:2], self.out_width], self.dtype)
         tiles = self.channels // self.partitions
-        if self.step > PSUM_STEP:
+        if self.step == 6:
             builder.loop(tiles, lambda c: self._by_channels(builder, image, filters, out, c))
         else:
             builder.loop(
@@ -109,41 +106,12 @@ class DepthwiseConvolution:
         out: _core.View,
         c: _core.Affine,
     ) -> None:
-        """Steps 0 to 4: outer loop over images, inner loop over channel tiles."""
+        """Step 0: outer loop over images, inner loop over channel tiles."""
         image_tile = self._load_image(builder, image, c)
         filter_tile = self._load_filter(builder, filters, c)
-        if self.step == PSUM_STEP:
-            self._through_psum(builder, image_tile, filter_tile, out[self._channels(c)])
-            return
         result = self._zeros(builder, "result", self.out_width)
         builder.loop(self.out_width, self._output(builder, image_tile, filter_tile, result, 0))
         builder.dma_copy(out[self._channels(c)], result)
-
-    def _through_psum(
-        self, builder: _core.Builder, image: _core.View, filters: _core.View, out: _core.View
-    ) -> None:
-        """Step 4: sums are added to zeros in PSUM, a bank at a time, and copied by Vector."""
-        block = min(self.out_width, PSUM_COLUMNS)
-
-        def chunk(start: _core.Affine, columns: int) -> None:
-            sums = builder.psum("sums", [self.partitions, columns])
-            builder.memset(sums, 0.0)
-
-            def output(t: _core.Affine) -> None:
-                column = builder.sbuf("column", [self.partitions, 1])
-                self._window_sum(builder, image, filters, column, start + t)
-                place = sums[0 : self.partitions, slice(t, t + 1)]
-                builder.tensor_tensor(place, place, column, "add")
-
-            builder.loop(columns, output)
-            copy = builder.sbuf("copy", [self.partitions, columns], self.dtype)
-            builder.tensor_copy(copy, sums, engine="vector")
-            builder.dma_copy(out[0 : self.partitions, slice(start, start + columns)], copy)
-
-        full = self.out_width // block
-        builder.loop(full, lambda i: chunk(i * block, block))
-        if self.out_width % block:
-            builder.scope(lambda: chunk(full * block, self.out_width % block))
 
     def _by_channels(
         self,
@@ -153,7 +121,7 @@ class DepthwiseConvolution:
         out: _core.View,
         c: _core.Affine,
     ) -> None:
-        """Steps 5 and 6: inner loop over images, filter copied to PSUM once per channel tile."""
+        """Step 6: inner loop over images, filter copied to PSUM once per channel tile."""
         loaded = self._load_filter(builder, filters, c)
         # fp32 in PSUM, like everything that Vector computes.
         filter_tile = builder.psum("filter_psum", [self.partitions, self.taps])
@@ -170,9 +138,6 @@ class DepthwiseConvolution:
     def _outputs(
         self, builder: _core.Builder, image: _core.View, filters: _core.View, result: _core.View
     ) -> None:
-        if self.step != BLOCK_STEP:
-            builder.loop(self.out_width, self._output(builder, image, filters, result, 0))
-            return
         full = self.out_width // BLOCK
         builder.loop(
             full,
@@ -220,7 +185,7 @@ def match(measurement: Measurement) -> Case | None:
     image = wording.shape_after(measurement.shapes, "img", "image", "x")
     filters = wording.shape_after(measurement.shapes, "filter", "w")
     dtype = wording.dtype(measurement.dtype)
-    if step is None or step > LAST_STEP or image is None or filters is None or dtype is None:
+    if step not in STEPS or image is None or filters is None or dtype is None:
         return None
     batch, channels, width = image[0], image[1], image[-1]
     padding = wording.number(measurement.shapes, "pad", "padding") or 0

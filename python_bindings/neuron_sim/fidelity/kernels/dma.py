@@ -1,7 +1,7 @@
 """DMA bandwidth and latency tests.
 
 Sources: microbench/inf2_nki of Deep-Learning-Profiling-Tools/triton-viz (bulk copies, strided
-stores, pointer chase, round trips), aws-neuron-sdk nki-dma-overview (tensor_exp_kernel_isa), and a
+stores, pointer chase), aws-neuron-sdk nki-dma-overview (tensor_exp_kernel_isa), and a
 streaming read whose kernel is not public (tiles of 4 MiB are our choice).
 """
 
@@ -32,7 +32,7 @@ class BulkCopy:
 
     architecture: str
     mode: str
-    """read, write or roundtrip"""
+    """read or write"""
     partitions: int
     columns: int
     repeat: int
@@ -70,11 +70,6 @@ class BulkCopy:
         for i in range(self.repeat):
             builder.dma_copy(out[i], tile)
 
-    def _roundtrip(self, builder: _core.Builder, x: _core.View, out: _core.View) -> None:
-        for i, tile in enumerate(self._tiles(builder, self.repeat, self.columns)):
-            builder.dma_copy(tile, x[i])
-            builder.dma_copy(out[i], tile)
-
 
 def build_strided_store(
     architecture: str, partitions: int, columns: int, stride: int, dtype: str
@@ -101,24 +96,6 @@ def build_pointer_chase(architecture: str, hops: int, ring: int = 1024) -> _core
         builder.dma_copy(there, table[0:1].indirect(ring), index=here)
         here = there
     builder.dma_copy(out, here)
-    return builder.finish()
-
-
-def build_round_trips(
-    architecture: str, trips: int, partitions: int, columns: int, dtype: str
-) -> _core.Program:
-    """Each trip stores a tile, loads it back and copies it. Arguments x, state."""
-    builder = _core.Builder("dma_roundtrip", architecture)
-    shape = [partitions, columns]
-    x, state = (builder.argument(name, shape, dtype) for name in ("x", "state"))
-    tile, loaded = (builder.sbuf(name, shape, dtype) for name in ("tile_a", "tile_b"))
-    builder.dma_copy(tile, x)
-    for trip in range(trips):
-        builder.dma_copy(state, tile)
-        builder.dma_copy(loaded, state)
-        tile = builder.sbuf(f"carry{trip}", shape, dtype)
-        builder.tensor_copy(tile, loaded, engine="vector")
-    builder.dma_copy(state, tile)
     return builder.finish()
 
 
@@ -172,7 +149,7 @@ def match(measurement: Measurement) -> Case | None:
     """Tries the tests one after the other."""
     if measurement.family != "dma":
         return None
-    for read in (_chase, _round_trips, _strided, _exponential, _stream, _bulk):
+    for read in (_chase, _strided, _exponential, _stream, _bulk):
         case = read(measurement)
         if case is not None:
             return case
@@ -192,17 +169,6 @@ def _chase(measurement: Measurement) -> Case | None:
     ring = wording.number(measurement.text, "ring_length", "ring") or 1024
     return _pair(
         measurement, lambda n: build_pointer_chase(measurement.architecture, n, max(ring, 2))
-    )
-
-
-def _round_trips(measurement: Measurement) -> Case | None:
-    sizes = _tile(measurement)
-    if "roundtrip_latency" not in measurement.text and "serialized" not in measurement.text:
-        return None
-    partitions, columns, dtype = sizes or (128, 16, "float32")
-    return _pair(
-        measurement,
-        lambda n: build_round_trips(measurement.architecture, n, partitions, columns, dtype),
     )
 
 
@@ -251,14 +217,11 @@ def _stream(measurement: Measurement) -> Case | None:
 
 def _bulk(measurement: Measurement) -> Case | None:
     text, sizes = measurement.text, _tile(measurement)
-    if sizes is None or "dma_" not in text or "transpose" in text:
+    if sizes is None or "dma_" not in text or "transpose" in text or "roundtrip" in text:
         return None
     partitions, columns, dtype = sizes
-    mode = "read"
-    if "roundtrip" in text:
-        mode = "roundtrip"
-    elif "write" in text or "sbuf->hbm" in text or "sbuf_to_hbm" in text:
-        mode = "write"
+    written = "write" in text or "sbuf->hbm" in text or "sbuf_to_hbm" in text
+    mode = "write" if written else "read"
     kernel = BulkCopy(
         measurement.architecture, mode, partitions, columns, _repeat(text, mode), dtype
     )

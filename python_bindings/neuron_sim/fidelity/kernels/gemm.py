@@ -22,7 +22,7 @@ def _whole(sizes: Sizes, m: int, k: int, n: int) -> bool:
 def _autocomp(measurement: Measurement, sizes: Sizes, dtype: str) -> Build | None:
     """'gemm step N' of ucb-bar/autocomp."""
     number = step_of(measurement)
-    if number is None or not number < len(gemm_autocomp.STEPS):
+    if number not in gemm_autocomp.STEPS:
         return None
     step = gemm_autocomp.STEPS[number]
     if not _whole(sizes, step.m, 1, step.n):
@@ -40,20 +40,14 @@ def _blocks(text: str) -> gemm_docs.Blocks:
 
 
 def _version(measurement: Measurement) -> int | None:
-    """1 to 5 of the AWS tutorial, by number or by what the kernel does."""
+    """The version of the AWS tutorial, by number or by what the kernel does."""
     text = f"{measurement.kernel} {measurement.description}".lower()
     named = re.search(r"matrix_multiply_kernel\s*v?(\d)", text) or re.search(
         r"awsdocs-v(\d)", measurement.id
     )
     if named:
         return int(named[1])
-    words = {
-        5: r"all dim|fully.optimi[sz]ed",
-        4: r"block.{0,20}free",
-        3: r"hoist",
-        2: r"naive|tiled",
-        1: r"single tile|basic",
-    }
+    words = {5: r"all dim|fully.optimi[sz]ed", 2: r"naive|tiled"}
     return next((v for v, pattern in words.items() if re.search(pattern, text)), None)
 
 
@@ -61,14 +55,8 @@ def _docs(measurement: Measurement, sizes: Sizes, dtype: str) -> Build | None:
     architecture = measurement.architecture
     version = _version(measurement)
     text = measurement.description.lower()
-    if version == 1 and sizes[0] <= 128 and sizes[1] <= 128 and sizes[2] <= 512:
-        return lambda: gemm_docs.single_tile(architecture, sizes, dtype)
     if version == 2 and _whole(sizes, 1, 1, 1):
         return lambda: gemm_docs.tiled(architecture, sizes, dtype)
-    if version == 3 and _whole(sizes, 1, 1, 1):
-        return lambda: gemm_docs.hoisted(architecture, sizes, dtype)
-    if version == 4 and _whole(sizes, 2, 1, 2):
-        return lambda: gemm_docs.blocked_free(architecture, sizes, dtype)
     if version == 5:
         blocks = _blocks(text)
         if _whole(sizes, blocks.m, blocks.k, blocks.n):
@@ -86,18 +74,10 @@ def _rotation(measurement: Measurement, sizes: Sizes, dtype: str) -> Build | Non
     if re.search(r"dma.?transpose|\blhs\s*@\s*rhs|lhs_rhs", text):
         whole = _whole(sizes, 8, 8, 1)
         return (lambda: gemm_rotation.hand_lhs(architecture, sizes, dtype)) if whole else None
-    if re.search(r"rfactor|sota" if "ladder" in kernel else r"hand|rfactor|lhs_?t\s*(@|_)", text):
-        if not _whole(sizes, 4, 8, 1):
-            return None
-        return lambda: gemm_rotation.hand_lhs_transposed(architecture, sizes, dtype)
-    if not _whole(sizes, 1, 1, 1):
+    if not _whole(sizes, 1, 1, 1) or re.search(r"(?<!not )doubl\w*.?buffer|sunk|rfactor", text):
         return None
-    doubled = bool(re.search(r"(?<!not )doubl\w*.?buffer|2.?buffer|two (psum )?banks", text))
-    turns = 2 if doubled else 1
-    if re.search(r"sunk|sink|in(side|to|nermost)?.{0,12}(inner|k.?loop)|stream", text):
-        return lambda: gemm_rotation.sunk(architecture, sizes, dtype, turns)
     if re.search(r"hoist|loaded first|resident|ladder|pipelin", text):
-        return lambda: gemm_rotation.ladder(architecture, sizes, dtype, turns)
+        return lambda: gemm_rotation.ladder(architecture, sizes, dtype)
     return None
 
 

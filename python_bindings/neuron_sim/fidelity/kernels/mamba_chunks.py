@@ -1,4 +1,4 @@
-"""The selective scan with sums in PSUM: steps 4 to 7 of autocomp's trace."""
+"""The selective scan with sums in PSUM: steps 4 and 6 of autocomp's trace."""
 
 from __future__ import annotations
 
@@ -10,29 +10,22 @@ from neuron_sim.fidelity.kernels.mamba_tensors import PARTITIONS, ScanSizes, Sca
 
 PSUM_COLUMNS = 512
 
-PREFETCH_STEP = 5
-"""From this step on, B and C of the next state are loaded into the other of two buffers."""
-
-IMPLICIT_STEP = 6
-"""From this step on, B and C are multiplied as rows, without a copy on all partitions."""
-
-SLICE_STEP = 7
-"""Loads delta and u chunk by chunk."""
-
 
 @dataclass
 class ChunkedScan:
     """A chunk of the sequence at a time, all states of a chunk added up in PSUM."""
 
     sizes: ScanSizes
-    step: int
+    unrolled: bool
+    """Step 6: B and C of the next state are loaded into the other of two buffers, and multiplied as
+    rows, without a copy on all partitions."""
     builder: _core.Builder = field(init=False)
     tensors: ScanTensors = field(init=False)
     broadcast: lowering.PartitionBroadcast = field(init=False)
 
     def build(self) -> _core.Program:
         """The kernel in program order: arguments delta, u, A, B, C, out."""
-        self.builder = _core.Builder(f"mamba_{self.step}", self.sizes.architecture)
+        self.builder = _core.Builder(f"mamba_{6 if self.unrolled else 4}", self.sizes.architecture)
         self.tensors = ScanTensors(self.builder, self.sizes)
         self.broadcast = lowering.PartitionBroadcast(self.builder, PARTITIONS, self.sizes.dtype)
         self.builder.loop(
@@ -44,20 +37,16 @@ class ChunkedScan:
         return self.builder.finish()
 
     def _channel_tile(self, b: _core.Affine, c: _core.Affine) -> None:
-        tensors, sliced = self.tensors, self.step >= SLICE_STEP
-        delta = product = None
-        if not sliced:
-            delta, product = self._load(b, c, None)
+        tensors = self.tensors
+        delta = tensors.load(tensors.delta, b, c, "delta")
+        product = tensors.multiply(delta, tensors.load(tensors.u, b, c, "u"), "delta_u")
         block = tensors.load_a_block(c)
         carry = tensors.tile("carry", self.sizes.states)
         self.builder.memset(carry, 0.0)
 
         def chunk(start: _core.Affine | int, width: int) -> None:
             part = slice(start, start + width)
-            if sliced:
-                delta_part, product_part = self._load(b, c, part)
-            else:
-                delta_part, product_part = (tile[0:PARTITIONS, part] for tile in (delta, product))
+            delta_part, product_part = (tile[0:PARTITIONS, part] for tile in (delta, product))
             sums = self.builder.psum("sums", [PARTITIONS, width])
             self.builder.memset(sums, 0.0)
             self._states(b, part, delta_part, product_part, block, carry, sums)
@@ -71,15 +60,6 @@ class ChunkedScan:
         if rest:
             self.builder.scope(lambda: chunk(full * width, rest))
 
-    def _load(
-        self, b: _core.Affine, c: _core.Affine, part: slice | None
-    ) -> tuple[_core.View, _core.View]:
-        """delta, and delta * u."""
-        tensors = self.tensors
-        delta = tensors.load(tensors.delta, b, c, "delta", part)
-        u = tensors.load(tensors.u, b, c, "u", part)
-        return delta, tensors.multiply(delta, u, "delta_u")
-
     def _states(
         self,
         b: _core.Affine,
@@ -91,7 +71,7 @@ class ChunkedScan:
         sums: _core.View,
     ) -> None:
         tensors = self.tensors
-        if self.step < PREFETCH_STEP:
+        if not self.unrolled:
 
             def state(s: _core.Affine) -> None:
                 column = slice(s, s + 1)
@@ -135,8 +115,7 @@ class ChunkedScan:
     ) -> None:
         """Adds one state to `sums` and leaves its last scanned value in `carry`."""
         tensors, builder = self.tensors, self.builder
-        explicit = self.step < IMPLICIT_STEP
-        if explicit:
+        if not self.unrolled:
             b_all, c_all = (self.broadcast.in_sbuf(row) for row in rows)
         else:
             b_all = self.broadcast.in_psum(rows[0])
@@ -144,7 +123,7 @@ class ChunkedScan:
         scanned = tensors.scan(powers, inputs, carry)
         last = scanned.shape[1] - 1
         builder.tensor_copy(carry, scanned[0:PARTITIONS, last : last + 1])
-        if not explicit:
+        if self.unrolled:
             c_all = self.broadcast.in_psum(rows[1])
         outputs = tensors.multiply(scanned, c_all, "outputs")
         builder.tensor_tensor(sums, sums, outputs, "add")

@@ -1,7 +1,7 @@
-"""Selective state space scan of Mamba: nki-samples' three versions and autocomp's eight steps.
+"""Selective state space scan of Mamba: nki-samples' three versions and measured steps of autocomp.
 
 Sources: aws-neuron/nki-samples tutorials/fused_mamba (mamba_v1, v2, v3) and ucb-bar/autocomp
-examples/trn-tutorial/3_mamba_trace.py (candidates 0, which is mamba_v1, to 7).
+examples/trn-tutorial/3_mamba_trace.py (candidates 0, which is mamba_v1, 4 and 6).
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ from neuron_sim.fidelity.kernels.mamba_tensors import PARTITIONS, ScanSizes, Sca
 from neuron_sim.fidelity.measurement import Measurement
 from neuron_sim.fidelity.stacks import published_stack
 
-LAST_STEP = 7
-CHUNKED_STEPS = range(4, LAST_STEP + 1)
-
 V3_CHUNK = 512
 """Elements of the sequence that mamba_v3 scans at a time."""
 
@@ -30,12 +27,6 @@ class Variant:
 
     states_outside: bool = False
     """The loop over states contains the loop over channel tiles; else the reverse."""
-    rows_outside: bool = False
-    """B and C are loaded per state, before the loop over channel tiles."""
-    product_once: bool = False
-    """delta * u is computed once per channel tile, else for each state."""
-    block_of_a: bool = False
-    """A is loaded for all states of a channel tile at once."""
     chunk: int | None = None
     """Elements of the sequence per scan; None: all."""
 
@@ -45,9 +36,6 @@ VARIANTS = {
     "v2": Variant(),
     "v3": Variant(chunk=V3_CHUNK),
     "0": Variant(states_outside=True),
-    "1": Variant(states_outside=True, rows_outside=True),
-    "2": Variant(product_once=True),
-    "3": Variant(product_once=True, block_of_a=True),
 }
 
 
@@ -79,14 +67,12 @@ class Scan:
         builder.loop(sizes.channel_tiles, lambda c: builder.memset(sums.turn(c), 0.0))
 
         def state(s: _core.Affine) -> None:
-            rows = tensors.load_rows(b, s) if self.variant.rows_outside else None
-
             def channel_tile(c: _core.Affine) -> None:
                 delta = tensors.load(tensors.delta, b, c, "delta")
                 a = tensors.load_a(c, s)
                 powers = tensors.exponential(delta, a)
                 u = tensors.load(tensors.u, b, c, "u")
-                self._scan(b, s, delta, u, powers, sums.turn(c), rows)
+                self._scan(b, s, delta, u, powers, sums.turn(c))
 
             builder.loop(sizes.channel_tiles, channel_tile)
 
@@ -104,65 +90,38 @@ class Scan:
         u: _core.View,
         powers: _core.View,
         sums: _core.View,
-        rows: tuple[_core.View, _core.View] | None,
     ) -> None:
         """Adds C * scan(powers, delta * u * B) of one state to `sums`; order as mamba_v1."""
         tensors = self.tensors
-        b_row = rows[0] if rows else tensors.load_row(tensors.b, b, s, "b_row")
+        b_row = tensors.load_row(tensors.b, b, s, "b_row")
         product = tensors.multiply(delta, u, "delta_u")
         inputs = tensors.multiply(product, self.broadcast.in_sbuf(b_row), "inputs")
         scanned = tensors.scan(powers, inputs, 0.0)
-        c_row = rows[1] if rows else tensors.load_row(tensors.c, b, s, "c_row")
+        c_row = tensors.load_row(tensors.c, b, s, "c_row")
         outputs = tensors.multiply(scanned, self.broadcast.in_sbuf(c_row), "outputs")
         self.builder.tensor_tensor(sums, sums, outputs, "add")
 
     def _states_inside(self, b: _core.Affine) -> None:
-        """mamba_v2 and v3, steps 2 and 3: delta and u are loaded once per channel tile."""
-        builder, sizes, tensors, variant = self.builder, self.sizes, self.tensors, self.variant
+        """mamba_v2 and v3: delta and u are loaded once per channel tile."""
+        builder, sizes, tensors = self.builder, self.sizes, self.tensors
 
         def channel_tile(c: _core.Affine) -> None:
             sums = tensors.tile("sums")
-            if not variant.product_once:
-                builder.memset(sums, 0.0)
+            builder.memset(sums, 0.0)
             delta = tensors.load(tensors.delta, b, c, "delta")
             u = tensors.load(tensors.u, b, c, "u")
-            product = tensors.multiply(delta, u, "delta_u") if variant.product_once else None
-            block = tensors.load_a_block(c) if variant.block_of_a else None
-            if variant.product_once:
-                builder.memset(sums, 0.0)
 
             def state(s: _core.Affine) -> None:
-                a = tensors.load_a(c, s) if block is None else block[0:PARTITIONS, slice(s, s + 1)]
-                if variant.chunk:
+                a = tensors.load_a(c, s)
+                if self.variant.chunk:
                     self._scan_chunks(b, s, delta, u, a, sums)
                     return
-                powers = tensors.exponential(delta, a)
-                if product is None:
-                    self._scan(b, s, delta, u, powers, sums, None)
-                else:
-                    self._scan_product(b, s, product, powers, sums)
+                self._scan(b, s, delta, u, tensors.exponential(delta, a), sums)
 
             builder.loop(sizes.states, state)
             builder.dma_copy(tensors.part(tensors.out, b, c), sums)
 
         builder.loop(sizes.channel_tiles, channel_tile)
-
-    def _scan_product(
-        self,
-        b: _core.Affine,
-        s: _core.Affine,
-        product: _core.View,
-        powers: _core.View,
-        sums: _core.View,
-    ) -> None:
-        """Steps 2 and 3: delta * u is ready, both rows are loaded first."""
-        tensors = self.tensors
-        b_row, c_row = tensors.load_rows(b, s)
-        b_all, c_all = self.broadcast.in_sbuf(b_row), self.broadcast.in_sbuf(c_row)
-        inputs = tensors.multiply(product, b_all, "inputs")
-        scanned = tensors.scan(powers, inputs, 0.0)
-        outputs = tensors.multiply(scanned, c_all, "outputs")
-        self.builder.tensor_tensor(sums, sums, outputs, "add")
 
     def _scan_chunks(
         self,
@@ -210,19 +169,19 @@ def match(measurement: Measurement) -> Case | None:
             return None
         build = Scan(sizes, variant, name).build
     else:
-        build = ChunkedScan(sizes, int(name)).build
+        build = ChunkedScan(sizes, unrolled=name == "6").build
     # "profile device time" is the time of the kernel on the device; autocomp has NC latencies.
     launch = Launch(build, published_stack(measurement))
     return Case(measurement, (launch,), total(measurement.time))
 
 
 def _name(measurement: Measurement) -> str | None:
-    """v1 to v3, or a step from 0 to LAST_STEP."""
+    """v1 to v3, or the step 0, 4 or 6."""
     version = re.search(r"mamba[_ ]?(v[1-3])", measurement.kernel.lower())
     if version:
         return version.group(1)
     step = wording.number(measurement.kernel, "step", "candidate")
-    return str(step) if step is not None and step <= LAST_STEP else None
+    return str(step) if step in (0, 4, 6) else None
 
 
 def _sizes(measurement: Measurement) -> ScanSizes | None:

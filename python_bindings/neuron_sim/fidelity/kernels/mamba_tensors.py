@@ -99,10 +99,6 @@ class ScanTensors:
         self.builder.dma_copy(row, source)
         return row
 
-    def load_rows(self, b: _core.Affine, s: _core.Affine) -> tuple[_core.View, _core.View]:
-        """Rows of B and C of one state."""
-        return self.load_row(self.b, b, s, "b_row"), self.load_row(self.c, b, s, "c_row")
-
     def exponential(self, delta: _core.View, a: _core.View) -> _core.View:
         """exp(delta * a)"""
         powers = self.tile("powers", delta.shape[1])

@@ -26,8 +26,6 @@ class Transpose:
     rows: int
     columns: int
     dtype: str
-    whole_rows: bool = False
-    """Loads [128, N] at once instead of a tile at a time."""
 
     def build(self) -> _core.Program:
         """The kernel in program order: arguments x, out."""
@@ -38,18 +36,11 @@ class Transpose:
 
         def row(m: _core.Affine) -> None:
             rows = slice(m * TILE, m * TILE + TILE)
-            strip = None
-            if self.whole_rows:
-                strip = builder.sbuf("a_row", [TILE, self.columns], self.dtype)
-                builder.dma_copy(strip, x[rows])
 
             def column(n: _core.Affine) -> None:
                 columns = slice(n * TILE, n * TILE + TILE)
-                if strip is None:
-                    tile = builder.sbuf("a_tile", [TILE, TILE], self.dtype)
-                    builder.dma_copy(tile, x[rows, columns])
-                else:
-                    tile = strip[0:TILE, columns]
+                tile = builder.sbuf("a_tile", [TILE, TILE], self.dtype)
+                builder.dma_copy(tile, x[rows, columns])
                 turned = lowering.transpose(builder, tile, identity)
                 copy = builder.sbuf("a_turned", [TILE, TILE], self.dtype)
                 builder.tensor_copy(copy, turned)
@@ -62,7 +53,7 @@ class Transpose:
 
 
 def match(measurement: Measurement) -> Case | None:
-    """Reads the matrix and whether rows are loaded whole. Other ways to transpose: None."""
+    """Reads the matrix. Other ways to transpose, also rows that are loaded whole: None."""
     text = measurement.text
     if measurement.family != "transpose" or not any(
         word in text for word in ("matrix_transpose", "nc_transpose")
@@ -74,8 +65,9 @@ def match(measurement: Measurement) -> Case | None:
     dtype = wording.dtype(measurement.dtype or "float32")
     if sizes is None or dtype is None or sizes[0] % TILE or sizes[1] % TILE:
         return None
-    whole_rows = "row-wise load" in text and "per-tile" not in text
-    kernel = Transpose(measurement.architecture, *sizes, dtype, whole_rows)
+    if "row-wise load" in text and "per-tile" not in text:
+        return None
+    kernel = Transpose(measurement.architecture, *sizes, dtype)
     profiled = "profile" in measurement.metric.lower()
     course = measurement.architecture == "trn2"
     stack = published_stack(

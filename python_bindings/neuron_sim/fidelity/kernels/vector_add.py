@@ -26,7 +26,7 @@ class VectorAdd:
 
     architecture: str
     variant: str
-    """naive, tiled, stream, alloc, alloc_bad: the assignment's names."""
+    """tiled, stream, alloc: the assignment's names."""
     size: int
     rows: int
     columns: int
@@ -38,7 +38,7 @@ class VectorAdd:
         tiles = self.size // (self.rows * self.columns)
         shape = [tiles, self.rows, self.columns]
         a, b, c = (builder.argument(name, shape, self.dtype) for name in ("a", "b", "c"))
-        if self.variant in ("alloc", "alloc_bad"):
+        if self.variant == "alloc":
             builder.loop(tiles, self._allocated(builder, a, b, c))
         else:
             builder.loop(tiles, lambda m: self._tile(builder, a[m], b[m], c[m]))
@@ -60,15 +60,11 @@ class VectorAdd:
     def _allocated(
         self, builder: _core.Builder, a: _core.View, b: _core.View, c: _core.View
     ) -> Callable[[_core.Affine], None]:
-        """One tile, in rings of PHYSICAL_TILES tiles at addresses that the kernel chooses.
-
-        alloc_bad puts all three rings at address 0.
-        """
+        """One tile, in rings of PHYSICAL_TILES tiles at addresses that the kernel chooses."""
         shape = [self.rows, self.columns]
         ring_bytes = PHYSICAL_TILES * self.columns * wording.ITEM_BYTES[self.dtype]
-        step = 0 if self.variant == "alloc_bad" else ring_bytes
         a_ring, b_ring, results = (
-            builder.place("sbuf", name, shape, self.dtype, i * step, ring=PHYSICAL_TILES)
+            builder.place("sbuf", name, shape, self.dtype, i * ring_bytes, ring=PHYSICAL_TILES)
             for i, name in enumerate("abr")
         )
 
@@ -92,7 +88,7 @@ def match(measurement: Measurement) -> Case | None:
     course = measurement.architecture == "trn2"
     stack = published_stack(
         measurement,
-        direct=course or kernel.variant.startswith("alloc"),
+        direct=course or kernel.variant == "alloc",
         static=says_static(measurement) or (course and profiled),
     )
     reading = total(measurement.time)
@@ -107,9 +103,7 @@ def _read(measurement: Measurement) -> VectorAdd | None:
     size = sizes[0][0] if sizes else wording.number(measurement.shapes, "", "size")
     dtype = wording.dtype(measurement.dtype or "float32")
     rows, columns = PARTITIONS, 1
-    if variant == "naive" and size is not None:
-        rows = size
-    elif variant == "tiled":
+    if variant == "tiled":
         rows = wording.number(text, "row_chunk", "chunk") or _tile(text)[0]
     else:
         columns = wording.number(text, "free_dim", "fd") or _tile(text)[1]
@@ -120,9 +114,9 @@ def _read(measurement: Measurement) -> VectorAdd | None:
 
 
 def _variant(kernel: str) -> str | None:
-    if "alloc" in kernel:
-        return "alloc_bad" if "bad" in kernel else "alloc"
-    return next((name for name in ("naive", "tiled", "stream") if name in kernel), None)
+    if "bad" in kernel:
+        return None
+    return next((name for name in ("alloc", "tiled", "stream") if name in kernel), None)
 
 
 def _tile(text: str) -> tuple[int, int]:

@@ -1,8 +1,8 @@
-"""autocomp's attention, steps 8 to 10: v transposed once, exp in tiles of 128 columns.
+"""autocomp's attention, step 8: v transposed once, a bf16 copy of a row of scores, exp in tiles of
+128 columns.
 
-Source: ucb-bar/autocomp, examples/trn-tutorial/4_attention_trace.py, candidates 8 to 10, innermost
-first. Written anew. q, k, v: [128, seqlen]. Step 8 keeps a bf16 copy of a row of scores, step 9
-computes the scores twice, step 10 takes the maxima of the first tile of q for all of them.
+Source: ucb-bar/autocomp, examples/trn-tutorial/4_attention_trace.py, candidate 8, innermost first.
+Written anew. q, k, v: [128, seqlen].
 """
 
 from __future__ import annotations
@@ -46,40 +46,23 @@ class _Attention:
         self.b.nc_matmul(sum_, self.q[:, block(i, PARTITIONS)], self.k[:, block(j, MOVING)])
         return sum_
 
-    def maximum_and_cache(self, i: Index, cached: bool) -> tuple[View, View | None]:
+    def maximum_and_cache(self, i: Index) -> tuple[View, View]:
         """The row maximum, and the blocks of scores in bf16."""
         b = self.b
-        cache = None
-        if cached:
-            cache = b.sbuf("qk_cache", [PARTITIONS, MOVING], "bfloat16", ring=self.blocks)
+        cache = b.sbuf("qk_cache", [PARTITIONS, MOVING], "bfloat16", ring=self.blocks)
         partial = b.sbuf("row_max_kv", [PARTITIONS, self.blocks])
 
         def part(j: Index) -> None:
             scores = self.product(i, j)
             b.tensor_reduce(partial[:, block(j, 1)], scores, "max")
-            if cache is not None:
-                b.tensor_copy(cache.turn(j), scores, engine="vector")
+            b.tensor_copy(cache.turn(j), scores, engine="vector")
 
         b.loop(self.blocks, part)
         maximum = b.sbuf("row_max_cur", [PARTITIONS, 1])
         b.tensor_reduce(maximum, partial, "max")
         return maximum, cache
 
-    def first_maximum(self) -> View:
-        """Running maximum over the blocks of the first tile of q."""
-        b = self.b
-        maximum = b.sbuf("row_max_cur", [PARTITIONS, 1])
-        b.memset(maximum, -1e38)
-
-        def part(j: Index) -> None:
-            found = b.sbuf("blk_max", [PARTITIONS, 1])
-            b.tensor_reduce(found, self.product(0, j), "max")
-            b.tensor_tensor(maximum, maximum, found, "max")
-
-        b.loop(self.blocks, part)
-        return maximum
-
-    def output(self, i: Index, maximum: View, cache: View | None) -> None:
+    def output(self, i: Index, maximum: View, cache: View) -> None:
         """Numerator and denominator, 128 columns at a time, and their quotient."""
         b = self.b
         sum_ = zeros(b, [PARTITIONS, PARTITIONS], "attn_out")
@@ -87,7 +70,7 @@ class _Attention:
         b.memset(sums, 0.0)
 
         def part(j: Index) -> None:
-            scores = self.product(i, j) if cache is None else cache.turn(j)
+            scores = cache.turn(j)
             b.loop(SUBTILES, lambda t: self.tile(j * SUBTILES + t, scores, t, maximum, sums, sum_))
 
         b.loop(self.blocks, part)
@@ -111,17 +94,8 @@ class _Attention:
         b.nc_matmul(sum_, weights, self.values.turn(column), accumulate=True)
 
 
-def attention(architecture: str, length: int, dtype: str, step: int) -> _core.Program:
-    """seqlen a multiple of 512; step 8, 9 or 10."""
+def attention(architecture: str, length: int, dtype: str) -> _core.Program:
+    """seqlen a multiple of 512."""
     a = _Attention(architecture, length, dtype)
-    if step == 10:
-        maximum = a.first_maximum()
-        a.b.loop(a.tiles, lambda i: a.output(i, maximum, None))
-    else:
-
-        def tile(i: Index) -> None:
-            maximum, cache = a.maximum_and_cache(i, cached=step == 8)
-            a.output(i, maximum, cache)
-
-        a.b.loop(a.tiles, tile)
+    a.b.loop(a.tiles, lambda i: a.output(i, *a.maximum_and_cache(i)))
     return a.b.finish()

@@ -1,8 +1,8 @@
-"""autocomp's attention, steps 2 to 7: three passes over the scores, all on chip.
+"""autocomp's attention, steps 2 and 4: three passes over the scores, all on chip.
 
-Source: ucb-bar/autocomp, examples/trn-tutorial/4_attention_trace.py, candidates 2 to 7, innermost
-first. Written anew. q, k, v: [128, seqlen]. Pass A finds the row maxima, B the row sums of exp, C
-the weighted values. From step 3 on every pass computes q.T @ k again. Step 2 keeps it in PSUM for
+Source: ucb-bar/autocomp, examples/trn-tutorial/4_attention_trace.py, candidates 2 and 4,
+innermost first. Written anew. q, k, v: [128, seqlen]. Pass A finds the row maxima, B the row sums
+of exp, C the weighted values. In step 4 every pass computes q.T @ k again. Step 2 keeps it in PSUM for
 all three, which has no room for it: here it is computed once per tile of q and kept in SBUF, with
 the loops of the three passes fused (assumption).
 """
@@ -38,18 +38,9 @@ class Step:
     """q.T @ k of a tile of q is computed once."""
     dtype: str = "bfloat16"
     """The dtype of exp, of the weights and of the operands of the second product."""
-    fused_sum: bool = False
-    """exp and its sum in one instruction of the Scalar engine."""
 
 
-STEPS = {
-    2: Step(cached=True, dtype="float32"),
-    3: Step(dtype="float32"),
-    4: Step(),
-    5: Step(fused_sum=True),
-    6: Step(fused_sum=True),
-    7: Step(fused_sum=True),
-}
+STEPS = {2: Step(cached=True, dtype="float32"), 4: Step()}
 
 
 class _Attention:
@@ -107,8 +98,6 @@ class _Attention:
         """Pass B, block by block: target is zeroed beforehand."""
         b = self.b
         negative = self.negative(maximum)
-        if self.step.fused_sum:
-            return self.fused_row_sum(scores, negative, target)
 
         def part(j: Index) -> None:
             exp = b.sbuf("e_blk", [PARTITIONS, MOVING], self.step.dtype)
@@ -117,31 +106,7 @@ class _Attention:
             b.tensor_reduce(partial, exp, "add")
             b.tensor_tensor(target, target, partial, "add")
 
-        return b.loop(self.blocks, part)
-
-    def fused_row_sum(self, scores: Scores, negative: View, target: View) -> None:
-        """The Scalar engine's registers accumulate: reset by the first block, read by the last."""
-        b = self.b
-        total = b.sbuf("sum_vec", [PARTITIONS, 1])
-
-        def part(j: Index, command: str, result: View | None) -> None:
-            exp = b.sbuf("e_blk", [PARTITIONS, MOVING])
-            results = {} if result is None else {"reduce_res": result}
-            b.activation(
-                exp,
-                "exp",
-                scores(j),
-                bias=negative,
-                reduce_op="add",
-                reduce_cmd=command,
-                **results,
-            )
-
-        part(0, "reset_reduce", total)
-        if self.blocks > 1:
-            b.loop(self.blocks - 2, lambda j: part(j + 1, "reduce", None))
-            part(self.blocks - 1, "reduce", total)
-        b.tensor_copy(target, total)
+        b.loop(self.blocks, part)
 
     def weighted(self, scores: Scores, maximum: View, inverse: View) -> View:
         """Pass C: softmax @ v.T in PSUM; every tile of v is transposed again."""

@@ -1,10 +1,10 @@
-"""The matrix multiplication that AWS optimises step by step, versions 1 to 5.
+"""The matrix multiplication that AWS optimises step by step, the measured versions 2 and 5.
 
 Source: aws-neuron-sdk, nki/guides/tutorials/kernel-optimization.rst (its older form: tutorial
-"Matrix multiplication", tiled, hoist_load, block_free_dimension, fully_optimized). Written anew.
+"Matrix multiplication", tiled and fully_optimized). Written anew.
 result[M, N] = lhsT[K, M].T @ rhs[K, N]. A block that does not fit in SBUF is loaded where it is
 used: the compiler must do something like it, because the kernel as written has no address for it
-(assumption; in the published sizes at fp32 it concerns rhs of version 4 and lhsT of version 5).
+(assumption; in the published sizes at fp32 it concerns lhsT of version 5).
 """
 
 from __future__ import annotations
@@ -58,20 +58,6 @@ class _Gemm:
     def rhs_tile(self, k: Index, n: Index) -> View:
         return self.rhs[block(k, PARTITIONS), block(n, MOVING)]
 
-    def column(self, label: str, width: int) -> View:
-        """K / 128 tiles [128, width], one per slab of K."""
-        return self.b.sbuf(label, [PARTITIONS, width], self.dtype, ring=self.k)
-
-    def load_lhs(self, m: Index) -> View:
-        tiles = self.column("lhsT_tile", PARTITIONS)
-        self.b.loop(self.k, lambda k: self.b.dma_copy(tiles.turn(k), self.lhs_tile(k, m)))
-        return tiles
-
-    def load_rhs(self, n: Index) -> View:
-        tiles = self.column("rhs_tile", MOVING)
-        self.b.loop(self.k, lambda k: self.b.dma_copy(tiles.turn(k), self.rhs_tile(k, n)))
-        return tiles
-
     def sum_tile(self) -> View:
         return self.b.psum("result_tile", [PARTITIONS, MOVING])
 
@@ -79,19 +65,6 @@ class _Gemm:
         """PSUM to SBUF to HBM."""
         place = self.result[block(m, PARTITIONS), block(n, MOVING)]
         store(self.b, place, copied(self.b, sum_, self.dtype))
-
-
-def single_tile(architecture: str, sizes: tuple[int, int, int], dtype: str) -> _core.Program:
-    """Version 1: one product. M and K at most 128, N at most 512."""
-    m, k, n = sizes
-    b = Builder("matrix_multiply", architecture)
-    lhs, rhs = b.argument("lhsT", [k, m], dtype), b.argument("rhs", [k, n], dtype)
-    result = b.argument("result", [m, n], "float32")
-    stationary, moving = load(b, lhs), load(b, rhs)
-    sum_ = b.psum("result_tile", [m, n])
-    b.nc_matmul(sum_, stationary, moving)
-    store(b, result, copied(b, sum_))
-    return b.finish()
 
 
 def tiled(architecture: str, sizes: tuple[int, int, int], dtype: str) -> _core.Program:
@@ -106,60 +79,6 @@ def tiled(architecture: str, sizes: tuple[int, int, int], dtype: str) -> _core.P
         g.store_sum(sum_, m, n)
 
     g.b.loop(g.m, lambda m: g.b.loop(g.n, lambda n: tile(m, n)))
-    return g.b.finish()
-
-
-def hoisted(architecture: str, sizes: tuple[int, int, int], dtype: str) -> _core.Program:
-    """Version 3: a row of lhs is loaded per m, a column of rhs per n."""
-    g = _Gemm(architecture, sizes, dtype)
-
-    def tile(m: Index, n: Index, lhs: View) -> None:
-        rhs, sum_ = g.load_rhs(n), g.sum_tile()
-        product(g.b, sum_, g.k, lambda k: (lhs.turn(k), rhs.turn(k)))
-        g.store_sum(sum_, m, n)
-
-    def row(m: Index) -> None:
-        lhs = g.load_lhs(m)
-        g.b.loop(g.n, lambda n: tile(m, n, lhs))
-
-    g.b.loop(g.m, row)
-    return g.b.finish()
-
-
-def blocked_free(
-    architecture: str, sizes: tuple[int, int, int], dtype: str, m_tiles: int = 2, n_tiles: int = 2
-) -> _core.Program:
-    """Version 4: `m_tiles` rows of lhs and `n_tiles` columns of rhs are loaded at once."""
-    g = _Gemm(architecture, sizes, dtype)
-    lhs_bytes = m_tiles * g.k * PARTITIONS * g.itemsize
-    rhs_bytes = n_tiles * g.k * MOVING * g.itemsize
-    staging = MOVING * g.itemsize
-    fits = lhs_bytes + rhs_bytes + staging <= _USABLE
-
-    def tile(m: Index, n: Index, lhs: View, rhs: View | None) -> None:
-        def operands(k: Index) -> tuple[View, View]:
-            moving = rhs.turn(k) if rhs is not None else load(g.b, g.rhs_tile(k, n))
-            return lhs.turn(k), moving
-
-        sum_ = g.sum_tile()
-        product(g.b, sum_, g.k, operands)
-        g.store_sum(sum_, m, n)
-
-    def columns(m: Index, n: Index, rows: list[View]) -> None:
-        tiles = [g.load_rhs(n * n_tiles + i) if fits else None for i in range(n_tiles)]
-        for i, lhs in enumerate(rows):
-            for j, rhs in enumerate(tiles):
-                g.b.scope(
-                    lambda i=i, j=j, lhs=lhs, rhs=rhs: tile(
-                        m * m_tiles + i, n * n_tiles + j, lhs, rhs
-                    )
-                )
-
-    def row_block(m: Index) -> None:
-        rows = [g.load_lhs(m * m_tiles + i) for i in range(m_tiles)]
-        g.b.loop(g.n // n_tiles, lambda n: columns(m, n, rows))
-
-    g.b.loop(g.m // m_tiles, row_block)
     return g.b.finish()
 
 

@@ -28,16 +28,6 @@ class _Gemm:
     def tile(self, label: str, width: int) -> View:
         return self.b.sbuf(label, [PARTITIONS, width], self.dtype)
 
-    def fixed(self, memory: str, label: str, width: int, turns: int, first: int = 0) -> View:
-        """Tiles declared outside of the loops that rewrite them.
-
-        They stay in place, so that a turn waits for the previous user of the tile (NKI
-        programming model: only what is declared inside a loop is multi-buffered). `first`: byte.
-        """
-        dtype = "float32" if memory == "psum" else self.dtype
-        shape = [PARTITIONS, width]
-        return self.b.place(memory, label, shape, dtype, first, ring=turns)
-
     def zero(self, tile: View) -> None:
         self.b.memset(tile, 0.0)
 
@@ -61,10 +51,12 @@ class _Gemm:
                 b.scope(lambda m=m, n=n: tile(m, n))
 
 
-def ladder(
-    architecture: str, sizes: tuple[int, int, int], dtype: str, accumulators: int
-) -> _core.Program:
-    """Operands loaded whole, one row of 128 x N accumulators per m, in `accumulators` turns."""
+def ladder(architecture: str, sizes: tuple[int, int, int], dtype: str) -> _core.Program:
+    """Operands loaded whole, one row of 128 x N accumulators for all m.
+
+    It is declared outside of the loop that rewrites it and stays in place, so that each m waits for
+    the one before (NKI programming model: only what is declared inside a loop is multi-buffered).
+    """
     g = _Gemm(architecture, sizes, dtype, transposed=True)
     b = g.b
     m_size, k_size, n_size = sizes
@@ -73,7 +65,7 @@ def ladder(
     product = b.sbuf("sbuf_prod", [PARTITIONS, g.m, n_size], dtype)
     b.loop(g.k, lambda k: b.dma_copy(lhs[:, block(k, 1), :], _rows(g.lhs, k)))
     b.loop(g.k, lambda k: b.dma_copy(rhs[:, block(k, 1), :], _rows(g.rhs, k)))
-    sums = g.fixed("psum", "psum_prod", n_size, accumulators)
+    sums = b.place("psum", "psum_prod", [PARTITIONS, n_size], "float32", 0, ring=1)
 
     def row(m: Index) -> None:
         sum_ = sums.turn(m)
@@ -98,36 +90,6 @@ def ladder(
 def _rows(tensor: View, index: Index) -> View:
     """128 rows as [128, 1, columns]."""
     return tensor[block(index, PARTITIONS), :].expand(1)
-
-
-def sunk(architecture: str, sizes: tuple[int, int, int], dtype: str, buffers: int) -> _core.Program:
-    """Rung 14 of the ladder: loads in the innermost loop into `buffers` tiles of each operand."""
-    g = _Gemm(architecture, sizes, dtype, transposed=True)
-    b = g.b
-    wide = 4 * MOVING * buffers
-    lhs = g.fixed("sbuf", "sbuf_lhs_T", PARTITIONS, buffers)
-    rhs = g.fixed("sbuf", "sbuf_rhs", MOVING, buffers, wide)
-    products = g.fixed("sbuf", "sbuf_prod", MOVING, buffers, 2 * wide)
-    sums = g.fixed("psum", "psum_acc", MOVING, buffers)
-
-    def tile(m: Index, n: Index) -> None:
-        turn = m * g.n + n
-        sum_, product = sums.turn(turn), products.turn(turn)
-        rows, columns = block(m, PARTITIONS), block(n, MOVING)
-        g.zero(sum_)
-
-        def slab(k: Index) -> None:
-            stationary, moving = lhs.turn(k), rhs.turn(k)
-            b.dma_copy(stationary, g.lhs[block(k, PARTITIONS), rows])
-            b.dma_copy(moving, g.rhs[block(k, PARTITIONS), columns])
-            b.nc_matmul(sum_, stationary, moving, accumulate=True)
-
-        b.loop(g.k, slab)
-        b.tensor_copy(product, sum_, engine="vector")
-        store(b, g.out[rows, columns], product)
-
-    b.loop(g.m, lambda m: b.loop(g.n, lambda n: tile(m, n)))
-    return b.finish()
 
 
 def hand_lhs(architecture: str, sizes: tuple[int, int, int], dtype: str) -> _core.Program:
@@ -163,38 +125,4 @@ def hand_lhs(architecture: str, sizes: tuple[int, int, int], dtype: str) -> _cor
 
     for m in range(g.m // 8):
         b.scope(lambda m=m: rows(m))
-    return b.finish()
-
-
-def hand_lhs_transposed(
-    architecture: str, sizes: tuple[int, int, int], dtype: str
-) -> _core.Program:
-    """lhs_T.T @ rhs: N outer, K, M inner; blocks of 4 x 1 x 8 tiles."""
-    g = _Gemm(architecture, sizes, dtype, transposed=True)
-    b = g.b
-    outputs = [[g.tile("sbuf_output", MOVING) for _ in range(g.m)] for _ in range(min(4, g.n))]
-
-    def columns(n: int) -> None:
-        turns = range(min(2, g.k // 8))
-        rhs = [[g.tile("sbuf_rhs", MOVING) for _ in range(8)] for _ in turns]
-        lhs = {
-            (k, m): [g.tile("sbuf_lhs_T", MOVING) for _ in range(8)]
-            for k in turns
-            for m in range(min(4, g.m // 4))
-        }
-        out = outputs[n % 4]
-        for row in out:
-            g.zero(row)
-        for k in range(g.k // 8):
-            for i, tile in enumerate(rhs[k % 2]):
-                b.dma_copy(tile, g.rhs[block(k * 8 + i, PARTITIONS), block(n, MOVING)])
-            for m in range(g.m // 4):
-                for i, tile in enumerate(lhs[(k % 2, m % 4)]):
-                    b.dma_copy(tile, g.lhs[block(k * 8 + i, PARTITIONS), block(m, MOVING)])
-                g.multiply_block(out[m * 4 : m * 4 + 4], lhs[(k % 2, m % 4)], rhs[k % 2])
-        for i, row in enumerate(out):
-            store(b, g.out[block(i, PARTITIONS), block(n, MOVING)], row)
-
-    for n in range(g.n):
-        b.scope(lambda n=n: columns(n))
     return b.finish()
