@@ -1,4 +1,4 @@
-"""Kernels of the new NKI language in the forms that users write, for bench_nki_tracing."""
+"""Kernels of the new NKI language in the forms that users write, for bench_speed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels of the older NKI language in the forms that users write, for bench_nki_tracing.
+"""Kernels of the older NKI language in the forms that users write, for bench_speed.
 
 Each emits about INSTRUCTIONS instructions on tiles of 512 columns, or on 64 of the columns. The
 index of a loop that is unrolled is a number, that of affine_range a variable.
