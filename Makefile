@@ -7,7 +7,6 @@
 #   make models   networks on the device against the CPU; writes docs/models.md; published models in
 #                 simulated time, half an hour; writes docs/whole_models.md, docs/generation.md
 #   make coverage    lines of device/ and ops/ that the core tests run
-#   make mutants    100 small changes of the core, and whether the core tests notice
 #   make wheel    a wheel and an sdist in dist/, the wheel tried in a fresh environment
 #   make lint    formatting, types, include directions, lengths, clang-tidy on changed files
 #   make bench   every benchmark
@@ -22,7 +21,7 @@ export PYTHON ?= python3
 IN_VENV := PATH="$(VENV)/bin:$$PATH"
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
-.PHONY: help setup setup-lint build package wheel demo test test-torch test-browser fuzz models test-sanitize test-threads coverage mutants lint tidy format bench bench-peers clean
+.PHONY: help setup setup-lint build package wheel demo test test-torch test-browser fuzz models test-sanitize test-threads coverage lint tidy format bench bench-peers clean
 .NOTPARALLEL:
 
 help:
@@ -85,9 +84,6 @@ coverage: setup
 	@$(IN_VENV) python tools/core_coverage.py build/coverage --clear
 	@$(IN_VENV) tools/test_sanitized.sh coverage
 	@$(IN_VENV) python tools/core_coverage.py build/coverage
-
-mutants: build
-	@$(IN_VENV) python tools/mutation_sample.py
 
 lint: setup-lint
 	@$(IN_VENV) tools/build.sh --configure tidy
