@@ -344,4 +344,10 @@ Draft draft_of(const InstructionType& type, const T& instruction) {
   return draft;
 }
 
+/// The choice of an instruction that runs on one engine unless the kernel names another.
+template <EngineKind engine>
+EngineKind fixed_engine(const Draft& /*draft*/, const Architecture& /*architecture*/) {
+  return engine;
+}
+
 }  // namespace neuron_sim

@@ -28,8 +28,6 @@ ScalarStage stage(const Owner& owner, int index) {
           owner.attribute(first + 2).flag()};
 }
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kScalar; }
-
 void check_operators(AluOp op0, AluOp op1) {
   using enum AluOp;
   const bool alone = op0 == kMultiply || op0 == kAdd || op0 == kSubtract || op0 == kNone;
@@ -145,7 +143,7 @@ Draft Activate2::draft() const {
   return draft;
 }
 
-constinit const InstructionType kActivate2 = {kName, kOperands, kAttributes, choose_engine,
-                                              check, run,       demand};
+constinit const InstructionType kActivate2 = {
+    kName, kOperands, kAttributes, fixed_engine<EngineKind::kScalar>, check, run, demand};
 
 }  // namespace neuron_sim

@@ -10,8 +10,6 @@ namespace {
 constexpr auto kOperands = operand_table<Activate>();
 constexpr auto kAttributes = attribute_table<Activate>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kScalar; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   activation_stage::check(draft, architecture);
   const auto command = draft.attribute(activation_stage::kReduceCommand).as<ReduceCommand>();
@@ -37,7 +35,8 @@ Draft Activate::draft() const {
   return draft;
 }
 
-constinit const InstructionType kActivation = as_stackable(as_elementwise(
-    {"activation", kOperands, kAttributes, choose_engine, check, run, activation_stage::demand}));
+constinit const InstructionType kActivation = as_stackable(
+    as_elementwise({"activation", kOperands, kAttributes, fixed_engine<EngineKind::kScalar>, check,
+                    run, activation_stage::demand}));
 
 }  // namespace neuron_sim

@@ -10,8 +10,6 @@ namespace {
 constexpr auto kOperands = operand_table<ActivationReduce>();
 constexpr auto kAttributes = attribute_table<ActivationReduce>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kScalar; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   activation_stage::check(draft, architecture);
   checks::memory("activation_reduce", "reduce_res", draft.operand(activation_stage::kReduceRes),
@@ -30,7 +28,7 @@ Draft ActivationReduce::draft() const {
 }
 
 constinit const InstructionType kActivationReduce = {
-    "activation_reduce",     kOperands, kAttributes, choose_engine, check, run,
+    "activation_reduce",     kOperands, kAttributes, fixed_engine<EngineKind::kScalar>, check, run,
     activation_stage::demand};
 
 }  // namespace neuron_sim

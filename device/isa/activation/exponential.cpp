@@ -20,8 +20,6 @@ constexpr int kMaximumDimensions = 4;  // with that of the partitions
 constexpr auto kOperands = operand_table<Exponential>();
 constexpr auto kAttributes = attribute_table<Exponential>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check_rank(std::string_view operand, const View& view) {
   if (view.rank() <= kMaximumDimensions) return;
   fail(text("parameter '", operand, "' of 'exponential', ", view.describe(),
@@ -93,7 +91,7 @@ Draft Exponential::draft() const {
   return draft;
 }
 
-constinit const InstructionType kExponential = {kName, kOperands, kAttributes, choose_engine,
-                                                check, run,       demand};
+constinit const InstructionType kExponential = {
+    kName, kOperands, kAttributes, fixed_engine<EngineKind::kVector>, check, run, demand};
 
 }  // namespace neuron_sim

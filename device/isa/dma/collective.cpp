@@ -2,6 +2,7 @@
 
 #include "device/base/errors.h"
 #include "device/instruction/checks.h"
+#include "device/instruction/fields.h"
 #include "device/isa/dma/dma_transfer.h"
 
 namespace neuron_sim {
@@ -37,8 +38,6 @@ bool divides(CollectiveKind kind) {
   return kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter ||
          kind == CollectiveKind::kAllToAll;
 }
-
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kGpSimd; }
 
 void check_view(const Draft& draft, int index, const Architecture& architecture) {
   const std::string_view name = draft.type->name;
@@ -192,7 +191,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 }
 
 constexpr InstructionType entry(std::string_view name) {
-  return {name,  kOperands, kAttributes, choose_engine,
+  return {name,  kOperands, kAttributes, fixed_engine<EngineKind::kGpSimd>,
           check, nullptr,   demand,      Synchronisation::kCollective};
 }
 

@@ -18,8 +18,6 @@ using enum AffineSelect::AttributeIndex;
 constexpr auto kOperands = operand_table<AffineSelect>();
 constexpr auto kAttributes = attribute_table<AffineSelect>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kGpSimd; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   checks::engine(kName, draft.engine, {EngineKind::kGpSimd}, architecture);
   const View& dst = draft.operand(kDst);
@@ -102,7 +100,7 @@ Draft AffineSelect::draft() const {
   return draft;
 }
 
-constinit const InstructionType kAffineSelect = {kName, kOperands, kAttributes, choose_engine,
-                                                 check, run,       demand};
+constinit const InstructionType kAffineSelect = {
+    kName, kOperands, kAttributes, fixed_engine<EngineKind::kGpSimd>, check, run, demand};
 
 }  // namespace neuron_sim

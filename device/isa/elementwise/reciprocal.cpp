@@ -13,8 +13,6 @@ constexpr std::string_view kName = "reciprocal";
 
 constexpr auto kOperands = operand_table<Reciprocal>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   checks::engine(kName, draft.engine, {EngineKind::kVector}, architecture);
   const View& dst = draft.operand(kDst);
@@ -43,7 +41,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft Reciprocal::draft() const { return draft_of(kReciprocal, *this); }
 
-constinit const InstructionType kReciprocal =
-    as_stackable(as_elementwise({kName, kOperands, {}, choose_engine, check, run, demand}));
+constinit const InstructionType kReciprocal = as_stackable(
+    as_elementwise({kName, kOperands, {}, fixed_engine<EngineKind::kVector>, check, run, demand}));
 
 }  // namespace neuron_sim

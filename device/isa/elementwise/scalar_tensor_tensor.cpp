@@ -23,8 +23,6 @@ ScalarStage stage(const Owner& owner) {
           owner.attribute(kReverse0).flag()};
 }
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   checks::engine(kName, draft.engine, {EngineKind::kVector}, architecture);
   const ScalarStage first = stage(draft);
@@ -90,7 +88,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft ScalarTensorTensor::draft() const { return draft_of(kScalarTensorTensor, *this); }
 
-constinit const InstructionType kScalarTensorTensor =
-    as_elementwise({kName, kOperands, kAttributes, choose_engine, check, run, demand});
+constinit const InstructionType kScalarTensorTensor = as_elementwise(
+    {kName, kOperands, kAttributes, fixed_engine<EngineKind::kVector>, check, run, demand});
 
 }  // namespace neuron_sim

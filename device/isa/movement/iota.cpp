@@ -14,8 +14,6 @@ constexpr std::string_view kName = "iota";
 using enum Iota::OperandIndex;
 constexpr auto kOperands = operand_table<Iota>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kGpSimd; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   checks::engine(kName, draft.engine, {EngineKind::kGpSimd}, architecture);
   const View& dst = draft.operand(kDst);
@@ -62,6 +60,7 @@ Draft Iota::draft() const {
 }
 
 constinit const InstructionType kIota = {
-    kName, kOperands, AffinePattern::kFields, choose_engine, check, run, demand};
+    kName, kOperands, AffinePattern::kFields, fixed_engine<EngineKind::kGpSimd>, check,
+    run,   demand};
 
 }  // namespace neuron_sim

@@ -22,8 +22,6 @@ constexpr auto kAttributes = attribute_table<LocalGather>();
 // num_valid_indices of a Draft that takes all entries of a slice.
 constexpr int64_t kAll = INT64_MIN;
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kGpSimd; }
-
 int64_t valid_indices(int64_t attribute, int64_t index_elements, const Architecture& architecture) {
   return attribute == kAll ? architecture.limits.gpsimd_core_partitions * index_elements
                            : attribute;
@@ -131,7 +129,7 @@ Draft LocalGather::draft() const {
   return draft;
 }
 
-const InstructionType kLocalGather = {kName, kOperands, kAttributes, choose_engine,
-                                      check, run,       demand};
+const InstructionType kLocalGather = {
+    kName, kOperands, kAttributes, fixed_engine<EngineKind::kGpSimd>, check, run, demand};
 
 }  // namespace neuron_sim

@@ -15,8 +15,6 @@ constexpr std::string_view kName = "memset";
 constexpr auto kOperands = operand_table<Memset>();
 constexpr auto kAttributes = attribute_table<Memset>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   checks::engine(kName, draft.engine, {EngineKind::kVector, EngineKind::kGpSimd}, architecture);
   checks::movable_operand(kName, "dst", draft.operand(kDst), draft.engine, architecture);
@@ -64,7 +62,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft Memset::draft() const { return draft_of(kMemset, *this); }
 
-constinit const InstructionType kMemset = as_stackable(
-    as_elementwise({kName, kOperands, kAttributes, choose_engine, check, run, demand}));
+constinit const InstructionType kMemset = as_stackable(as_elementwise(
+    {kName, kOperands, kAttributes, fixed_engine<EngineKind::kVector>, check, run, demand}));
 
 }  // namespace neuron_sim

@@ -14,8 +14,6 @@ constexpr int64_t kGroup = 512;  // elements per ISA instruction (nki.isa.nc_n_g
 using enum NcNGather::OperandIndex;
 constexpr auto kOperands = operand_table<NcNGather>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kGpSimd; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   checks::engine(kName, draft.engine, {EngineKind::kGpSimd}, architecture);
   const View& dst = draft.operand(kDst);
@@ -57,6 +55,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft NcNGather::draft() const { return draft_of(kNcNGather, *this); }
 
-const InstructionType kNcNGather = {kName, kOperands, {}, choose_engine, check, run, demand};
+const InstructionType kNcNGather = {kName, kOperands, {},    fixed_engine<EngineKind::kGpSimd>,
+                                    check, run,       demand};
 
 }  // namespace neuron_sim

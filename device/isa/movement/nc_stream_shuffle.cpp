@@ -27,8 +27,6 @@ int64_t source_partition(const Owner& owner, int64_t target) {
   return element == kUnchanged ? kUnchanged : target / kQuadrant * kQuadrant + element;
 }
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check_start(std::string_view operand, const View& view, int64_t active,
                  const Architecture& architecture) {
   if (!view.partition().is_constant()) return;
@@ -114,7 +112,7 @@ Draft NcStreamShuffle::draft() const {
   return draft;
 }
 
-constinit const InstructionType kNcStreamShuffle = {kName, kOperands, kAttributes, choose_engine,
-                                                    check, run,       demand};
+constinit const InstructionType kNcStreamShuffle = {
+    kName, kOperands, kAttributes, fixed_engine<EngineKind::kVector>, check, run, demand};
 
 }  // namespace neuron_sim

@@ -13,8 +13,6 @@ constexpr std::string_view kName = "tensor_copy";
 
 constexpr auto kOperands = operand_table<TensorCopy>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   checks::engine(kName, draft.engine,
                  {EngineKind::kVector, EngineKind::kScalar, EngineKind::kGpSimd}, architecture);
@@ -48,7 +46,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft TensorCopy::draft() const { return draft_of(kTensorCopy, *this); }
 
-constinit const InstructionType kTensorCopy =
-    as_stackable(as_elementwise({kName, kOperands, {}, choose_engine, check, run, demand}));
+constinit const InstructionType kTensorCopy = as_stackable(
+    as_elementwise({kName, kOperands, {}, fixed_engine<EngineKind::kVector>, check, run, demand}));
 
 }  // namespace neuron_sim

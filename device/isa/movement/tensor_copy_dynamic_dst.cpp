@@ -15,8 +15,6 @@ constexpr std::string_view kName = "tensor_copy_dynamic_dst";
 /// dst is read as well: elements outside the slice are unchanged.
 constexpr auto kOperands = operand_table<TensorCopyDynamicDst>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   checks::engine(kName, draft.engine,
                  {EngineKind::kVector, EngineKind::kScalar, EngineKind::kGpSimd}, architecture);
@@ -40,7 +38,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft TensorCopyDynamicDst::draft() const { return draft_of(kTensorCopyDynamicDst, *this); }
 
-constinit const InstructionType kTensorCopyDynamicDst = {kName, kOperands, {},    choose_engine,
-                                                         check, run,       demand};
+constinit const InstructionType kTensorCopyDynamicDst = {
+    kName, kOperands, {}, fixed_engine<EngineKind::kVector>, check, run, demand};
 
 }  // namespace neuron_sim

@@ -14,8 +14,6 @@ constexpr std::string_view kName = "tensor_copy_dynamic_src";
 
 constexpr auto kOperands = operand_table<TensorCopyDynamicSrc>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   checks::engine(kName, draft.engine,
                  {EngineKind::kVector, EngineKind::kScalar, EngineKind::kGpSimd}, architecture);
@@ -39,7 +37,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft TensorCopyDynamicSrc::draft() const { return draft_of(kTensorCopyDynamicSrc, *this); }
 
-constinit const InstructionType kTensorCopyDynamicSrc = {kName, kOperands, {},    choose_engine,
-                                                         check, run,       demand};
+constinit const InstructionType kTensorCopyDynamicSrc = {
+    kName, kOperands, {}, fixed_engine<EngineKind::kVector>, check, run, demand};
 
 }  // namespace neuron_sim

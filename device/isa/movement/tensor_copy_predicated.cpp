@@ -16,8 +16,6 @@ constexpr std::string_view kName = "tensor_copy_predicated";
 constexpr auto kOperands = operand_table<TensorCopyPredicated>();
 constexpr auto kAttributes = attribute_table<TensorCopyPredicated>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   checks::engine(kName, draft.engine, {EngineKind::kVector}, architecture);
   const View& dst = draft.operand(kDst);
@@ -108,6 +106,6 @@ Demand demand(const Draft& draft, const Architecture&) {
 Draft TensorCopyPredicated::draft() const { return draft_of(kTensorCopyPredicated, *this); }
 
 constinit const InstructionType kTensorCopyPredicated = {
-    kName, kOperands, kAttributes, choose_engine, check, run, demand};
+    kName, kOperands, kAttributes, fixed_engine<EngineKind::kVector>, check, run, demand};
 
 }  // namespace neuron_sim

@@ -18,8 +18,6 @@ constexpr std::string_view kName = "dropout";
 constexpr auto kOperands = operand_table<Dropout>();
 constexpr auto kAttributes = attribute_table<Dropout>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check_probability(const Draft& draft, const Architecture& architecture) {
   const View& prob = draft.operand(kProb);
   const View& data = draft.operand(kData);
@@ -93,7 +91,7 @@ Draft Dropout::draft() const {
   return draft;
 }
 
-constinit const InstructionType kDropout = {kName, kOperands, kAttributes, choose_engine,
-                                            check, run,       demand};
+constinit const InstructionType kDropout = {
+    kName, kOperands, kAttributes, fixed_engine<EngineKind::kVector>, check, run, demand};
 
 }  // namespace neuron_sim

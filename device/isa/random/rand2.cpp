@@ -18,8 +18,6 @@ constexpr std::string_view kName = "rand2";
 constexpr auto kOperands = operand_table<Rand2>();
 constexpr auto kAttributes = attribute_table<Rand2>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   checks::generation(kName, 4, architecture);
   checks::engine(kName, draft.engine, {EngineKind::kVector}, architecture);
@@ -72,7 +70,7 @@ Draft Rand2::draft() const {
   return draft;
 }
 
-constinit const InstructionType kRand2 = {kName, kOperands, kAttributes, choose_engine,
-                                          check, run,       demand};
+constinit const InstructionType kRand2 = {
+    kName, kOperands, kAttributes, fixed_engine<EngineKind::kVector>, check, run, demand};
 
 }  // namespace neuron_sim

@@ -13,8 +13,6 @@ constexpr std::string_view kName = "rand_get_state";
 
 constexpr auto kOperands = operand_table<RandGetState>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kGpSimd; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   checks::random_state_tile(kName, "dst", draft.operand(kTile), draft.engine, architecture);
 }
@@ -43,7 +41,7 @@ Draft RandGetState::draft() const {
   return draft;
 }
 
-constinit const InstructionType kRandGetState = {kName, kOperands, {},    choose_engine,
-                                                 check, run,       demand};
+constinit const InstructionType kRandGetState = {
+    kName, kOperands, {}, fixed_engine<EngineKind::kGpSimd>, check, run, demand};
 
 }  // namespace neuron_sim

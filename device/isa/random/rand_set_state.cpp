@@ -13,8 +13,6 @@ constexpr std::string_view kName = "rand_set_state";
 
 constexpr auto kOperands = operand_table<RandSetState>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kGpSimd; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   checks::random_state_tile(kName, "src_seeds", draft.operand(kTile), draft.engine, architecture);
 }
@@ -43,7 +41,7 @@ Draft RandSetState::draft() const {
   return draft;
 }
 
-constinit const InstructionType kRandSetState = {kName, kOperands, {},    choose_engine,
-                                                 check, run,       demand};
+constinit const InstructionType kRandSetState = {
+    kName, kOperands, {}, fixed_engine<EngineKind::kGpSimd>, check, run, demand};
 
 }  // namespace neuron_sim

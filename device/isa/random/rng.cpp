@@ -16,8 +16,6 @@ constexpr std::string_view kName = "rng";
 
 constexpr auto kOperands = operand_table<Rng>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   checks::engine(kName, draft.engine, {EngineKind::kVector, EngineKind::kGpSimd}, architecture);
   if (draft.engine == EngineKind::kGpSimd) {
@@ -61,6 +59,7 @@ Draft Rng::draft() const {
   return draft;
 }
 
-constinit const InstructionType kRng = {kName, kOperands, {}, choose_engine, check, run, demand};
+constinit const InstructionType kRng = {kName, kOperands, {},    fixed_engine<EngineKind::kVector>,
+                                        check, run,       demand};
 
 }  // namespace neuron_sim

@@ -18,8 +18,6 @@ constexpr int64_t kLanes = 128;  // of every NeuronCore
 
 constexpr auto kOperands = operand_table<SetRngSeed>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   checks::engine(kName, draft.engine, {EngineKind::kVector}, architecture);
   const View& seeds = draft.operand(kSeeds);
@@ -59,7 +57,7 @@ Draft SetRngSeed::draft() const {
   return draft;
 }
 
-constinit const InstructionType kSetRngSeed = {kName, kOperands, {},    choose_engine,
-                                               check, run,       demand};
+constinit const InstructionType kSetRngSeed = {
+    kName, kOperands, {}, fixed_engine<EngineKind::kVector>, check, run, demand};
 
 }  // namespace neuron_sim

@@ -15,8 +15,6 @@ constexpr int64_t kTriple = 3;
 
 constexpr auto kOperands = operand_table<BnAggr>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   checks::engine(kName, draft.engine, {EngineKind::kVector}, architecture);
   const View& dst = draft.operand(kDst);
@@ -66,6 +64,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft BnAggr::draft() const { return draft_of(kBnAggr, *this); }
 
-constinit const InstructionType kBnAggr = {kName, kOperands, {}, choose_engine, check, run, demand};
+constinit const InstructionType kBnAggr = {
+    kName, kOperands, {}, fixed_engine<EngineKind::kVector>, check, run, demand};
 
 }  // namespace neuron_sim

@@ -17,8 +17,6 @@ constexpr int64_t kStatistics = 6;
 
 constexpr auto kOperands = operand_table<BnStats>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   checks::engine(kName, draft.engine, {EngineKind::kVector}, architecture);
   const View& dst = draft.operand(kDst);
@@ -75,7 +73,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft BnStats::draft() const { return draft_of(kBnStats, *this); }
 
-constinit const InstructionType kBnStats = {kName, kOperands, {},    choose_engine,
-                                            check, run,       demand};
+constinit const InstructionType kBnStats = {
+    kName, kOperands, {}, fixed_engine<EngineKind::kVector>, check, run, demand};
 
 }  // namespace neuron_sim

@@ -20,8 +20,6 @@ constexpr int64_t kIndexLimit = int64_t{1} << 24;  // exact in fp32
 constexpr auto kOperands = operand_table<RangeSelect>();
 constexpr auto kAttributes = attribute_table<RangeSelect>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check_comparison(std::string_view parameter, AluOp op) {
   switch (op) {
     case AluOp::kEqual:
@@ -123,7 +121,7 @@ Draft RangeSelect::draft() const {
   return draft;
 }
 
-constinit const InstructionType kRangeSelect = {kName, kOperands, kAttributes, choose_engine,
-                                                check, run,       demand};
+constinit const InstructionType kRangeSelect = {
+    kName, kOperands, kAttributes, fixed_engine<EngineKind::kVector>, check, run, demand};
 
 }  // namespace neuron_sim

@@ -17,8 +17,6 @@ constexpr std::string_view kName = "select_reduce";
 constexpr auto kOperands = operand_table<SelectReduce>();
 constexpr auto kAttributes = attribute_table<SelectReduce>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check_dtypes(const Draft& draft) {
   const View& on_true = draft.operand(kOnTrue);
   const View& predicate = draft.operand(kPredicate);
@@ -101,7 +99,7 @@ Draft SelectReduce::draft() const {
   return draft;
 }
 
-constinit const InstructionType kSelectReduce = {kName, kOperands, kAttributes, choose_engine,
-                                                 check, run,       demand};
+constinit const InstructionType kSelectReduce = {
+    kName, kOperands, kAttributes, fixed_engine<EngineKind::kVector>, check, run, demand};
 
 }  // namespace neuron_sim

@@ -28,8 +28,6 @@ using enum TensorPartitionReduce::AttributeIndex;
 constexpr auto kOperands = operand_table<TensorPartitionReduce>();
 constexpr auto kAttributes = attribute_table<TensorPartitionReduce>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kGpSimd; }
-
 bool is_bitwise_operator(PartitionReduction op) {
   return op == PartitionReduction::kBitwiseOr || op == PartitionReduction::kBitwiseAnd;
 }
@@ -118,7 +116,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft TensorPartitionReduce::draft() const { return draft_of(kTensorPartitionReduce, *this); }
 
-const InstructionType kTensorPartitionReduce = {kName, kOperands, kAttributes, choose_engine,
-                                                check, run,       demand};
+const InstructionType kTensorPartitionReduce = {
+    kName, kOperands, kAttributes, fixed_engine<EngineKind::kGpSimd>, check, run, demand};
 
 }  // namespace neuron_sim

@@ -22,8 +22,6 @@ constexpr std::string_view kName = "tensor_reduce";
 constexpr auto kOperands = operand_table<TensorReduce>();
 constexpr auto kAttributes = attribute_table<TensorReduce>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check_bitwise(const Draft& draft, AluOp op) {
   const View& dst = draft.operand(kDst);
   const View& data = draft.operand(kData);
@@ -188,7 +186,7 @@ int64_t trailing_axes(std::span<const int64_t> axis, int rank) {
 
 Draft TensorReduce::draft() const { return draft_of(kTensorReduce, *this); }
 
-constinit const InstructionType kTensorReduce =
-    as_stackable({kName, kOperands, kAttributes, choose_engine, check, run, demand});
+constinit const InstructionType kTensorReduce = as_stackable(
+    {kName, kOperands, kAttributes, fixed_engine<EngineKind::kVector>, check, run, demand});
 
 }  // namespace neuron_sim

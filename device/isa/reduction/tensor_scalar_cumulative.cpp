@@ -22,8 +22,6 @@ constexpr std::string_view kName = "tensor_scalar_cumulative";
 constexpr auto kOperands = operand_table<TensorScalarCumulative>();
 constexpr auto kAttributes = attribute_table<TensorScalarCumulative>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check_dtype(std::string_view operand, const View& view) {
   switch (view.dtype()) {
     case Dtype::kBool:
@@ -119,6 +117,6 @@ Draft TensorScalarCumulative::draft() const {
 }
 
 constinit const InstructionType kTensorScalarCumulative = {
-    kName, kOperands, kAttributes, choose_engine, check, run, demand};
+    kName, kOperands, kAttributes, fixed_engine<EngineKind::kVector>, check, run, demand};
 
 }  // namespace neuron_sim

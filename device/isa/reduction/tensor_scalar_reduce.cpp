@@ -23,8 +23,6 @@ ScalarStage stage(const Owner& owner) {
           owner.attribute(kReverse0).flag()};
 }
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   checks::engine(kName, draft.engine, {EngineKind::kVector}, architecture);
   const ScalarStage first = stage(draft);
@@ -88,7 +86,7 @@ Draft TensorScalarReduce::draft() const {
   return draft;
 }
 
-constinit const InstructionType kTensorScalarReduce = {kName, kOperands, kAttributes, choose_engine,
-                                                       check, run,       demand};
+constinit const InstructionType kTensorScalarReduce = {
+    kName, kOperands, kAttributes, fixed_engine<EngineKind::kVector>, check, run, demand};
 
 }  // namespace neuron_sim

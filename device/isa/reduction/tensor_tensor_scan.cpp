@@ -16,8 +16,6 @@ constexpr std::string_view kName = "tensor_tensor_scan";
 constexpr auto kOperands = operand_table<TensorTensorScan>();
 constexpr auto kAttributes = attribute_table<TensorTensorScan>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   checks::engine(kName, draft.engine, {EngineKind::kVector}, architecture);
   checks::vector_operator(kName, "op0", draft.attribute(kOp0).as<AluOp>(), Arity::kTwo);
@@ -90,7 +88,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft TensorTensorScan::draft() const { return draft_of(kTensorTensorScan, *this); }
 
-constinit const InstructionType kTensorTensorScan = {kName, kOperands, kAttributes, choose_engine,
-                                                     check, run,       demand};
+constinit const InstructionType kTensorTensorScan = {
+    kName, kOperands, kAttributes, fixed_engine<EngineKind::kVector>, check, run, demand};
 
 }  // namespace neuron_sim

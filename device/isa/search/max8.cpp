@@ -17,8 +17,6 @@ constexpr int64_t kCount = 8;
 using enum Max8::OperandIndex;
 constexpr auto kOperands = operand_table<Max8>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   checks::engine(kName, draft.engine, {EngineKind::kVector}, architecture);
   const View& dst = draft.operand(kDst);
@@ -99,6 +97,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft Max8::draft() const { return draft_of(kMax8, *this); }
 
-const InstructionType kMax8 = {kName, kOperands, {}, choose_engine, check, run, demand};
+const InstructionType kMax8 = {kName, kOperands, {},    fixed_engine<EngineKind::kVector>,
+                               check, run,       demand};
 
 }  // namespace neuron_sim

@@ -16,8 +16,6 @@ constexpr int64_t kCount = 8;
 using enum NcFindIndex8::OperandIndex;
 constexpr auto kOperands = operand_table<NcFindIndex8>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check_eight(std::string_view operand, const View& view) {
   if (view.free_elements() == kCount) return;
   fail(text("operand '", operand, "' of 'nc_find_index8' has ", view.free_elements(),
@@ -98,6 +96,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft NcFindIndex8::draft() const { return draft_of(kNcFindIndex8, *this); }
 
-const InstructionType kNcFindIndex8 = {kName, kOperands, {}, choose_engine, check, run, demand};
+const InstructionType kNcFindIndex8 = {kName, kOperands, {},    fixed_engine<EngineKind::kVector>,
+                                       check, run,       demand};
 
 }  // namespace neuron_sim

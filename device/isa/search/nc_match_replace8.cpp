@@ -18,8 +18,6 @@ using enum NcMatchReplace8::AttributeIndex;
 constexpr auto kOperands = operand_table<NcMatchReplace8>();
 constexpr auto kAttributes = attribute_table<NcMatchReplace8>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check_eight(std::string_view operand, const View& view, const View& data) {
   checks::same_partitions(kName, "data", data, operand, view);
   if (view.free_elements() == kCount) return;
@@ -104,7 +102,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft NcMatchReplace8::draft() const { return draft_of(kNcMatchReplace8, *this); }
 
-const InstructionType kNcMatchReplace8 = {kName, kOperands, kAttributes, choose_engine,
-                                          check, run,       demand};
+const InstructionType kNcMatchReplace8 = {
+    kName, kOperands, kAttributes, fixed_engine<EngineKind::kVector>, check, run, demand};
 
 }  // namespace neuron_sim

@@ -18,8 +18,6 @@ using enum NonzeroWithCount::AttributeIndex;
 constexpr auto kOperands = operand_table<NonzeroWithCount>();
 constexpr auto kAttributes = attribute_table<NonzeroWithCount>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kGpSimd; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   checks::generation(kName, kFirstGeneration, architecture);
   checks::engine(kName, draft.engine, {EngineKind::kGpSimd}, architecture);
@@ -88,7 +86,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft NonzeroWithCount::draft() const { return draft_of(kNonzeroWithCount, *this); }
 
-const InstructionType kNonzeroWithCount = {kName, kOperands, kAttributes, choose_engine,
-                                           check, run,       demand};
+const InstructionType kNonzeroWithCount = {
+    kName, kOperands, kAttributes, fixed_engine<EngineKind::kGpSimd>, check, run, demand};
 
 }  // namespace neuron_sim

@@ -12,8 +12,6 @@ constexpr std::string_view kName = "sequence_bounds";
 using enum SequenceBounds::OperandIndex;
 constexpr auto kOperands = operand_table<SequenceBounds>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kGpSimd; }
-
 void check_operand(std::string_view operand, const View& view, const Draft& draft,
                    const Architecture& architecture) {
   checks::compute_operand(kName, operand, view, draft.engine, architecture);
@@ -79,6 +77,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft SequenceBounds::draft() const { return draft_of(kSequenceBounds, *this); }
 
-const InstructionType kSequenceBounds = {kName, kOperands, {}, choose_engine, check, run, demand};
+const InstructionType kSequenceBounds = {kName, kOperands, {},    fixed_engine<EngineKind::kGpSimd>,
+                                         check, run,       demand};
 
 }  // namespace neuron_sim

@@ -20,8 +20,6 @@ using enum Topk::AttributeIndex;
 constexpr auto kOperands = operand_table<Topk>();
 constexpr auto kAttributes = attribute_table<Topk>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kGpSimd; }
-
 void check_counts(const Draft& draft, const Architecture& architecture) {
   const Limits& limits = architecture.limits;
   const View& src = draft.operand(kSrc);
@@ -134,6 +132,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft Topk::draft() const { return draft_of(kTopk, *this); }
 
-const InstructionType kTopk = {kName, kOperands, kAttributes, choose_engine, check, run, demand};
+const InstructionType kTopk = {kName, kOperands, kAttributes, fixed_engine<EngineKind::kGpSimd>,
+                               check, run,       demand};
 
 }  // namespace neuron_sim

@@ -27,8 +27,6 @@ int64_t mask_of(const std::vector<int64_t>& cores) {
   return cores.size() == 2 ? mask : 0;
 }
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kGpSimd; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   checks::generation(kName, 3, architecture);
   checks::engine(kName, draft.engine,
@@ -57,7 +55,8 @@ Draft CoreBarrier::draft() const {
   return draft;
 }
 
-const InstructionType kCoreBarrier = {kName, kOperands, kAttributes, choose_engine,
-                                      check, nullptr,   demand,      Synchronisation::kBarrier};
+const InstructionType kCoreBarrier = {
+    kName, kOperands, kAttributes, fixed_engine<EngineKind::kGpSimd>,
+    check, nullptr,   demand,      Synchronisation::kBarrier};
 
 }  // namespace neuron_sim

@@ -18,8 +18,6 @@ using enum NcMatmul::AttributeIndex;
 constexpr auto kOperands = operand_table<NcMatmul>();
 constexpr auto kAttributes = attribute_table<NcMatmul>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kTensor; }
-
 bool is_four_byte_float(Dtype dtype) {
   return dtype == Dtype::kFloat32 || dtype == Dtype::kTfloat32;
 }
@@ -276,7 +274,7 @@ Draft NcMatmul::draft() const {
   return draft;
 }
 
-const InstructionType kNcMatmul = {kName, kOperands, kAttributes, choose_engine,
+const InstructionType kNcMatmul = {kName, kOperands, kAttributes, fixed_engine<EngineKind::kTensor>,
                                    check, run,       demand};
 
 }  // namespace neuron_sim

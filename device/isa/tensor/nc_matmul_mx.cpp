@@ -19,8 +19,6 @@ using enum NcMatmulMx::AttributeIndex;
 constexpr auto kOperands = operand_table<NcMatmulMx>();
 constexpr auto kAttributes = attribute_table<NcMatmulMx>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kTensor; }
-
 void check_data(const Draft& draft, NcMatmulMx::OperandIndex operand,
                 const Architecture& architecture) {
   const View& view = draft.operand(operand);
@@ -150,7 +148,7 @@ Draft NcMatmulMx::draft() const {
   return draft;
 }
 
-const InstructionType kNcMatmulMx = {kName, kOperands, kAttributes, choose_engine,
-                                     check, run,       demand};
+const InstructionType kNcMatmulMx = {
+    kName, kOperands, kAttributes, fixed_engine<EngineKind::kTensor>, check, run, demand};
 
 }  // namespace neuron_sim

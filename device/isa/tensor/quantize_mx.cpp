@@ -21,8 +21,6 @@ constexpr int64_t kNanScale = 255;
 using enum QuantizeMx::OperandIndex;
 constexpr auto kOperands = operand_table<QuantizeMx>();
 
-EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
-
 void check(const Draft& draft, const Architecture& architecture) {
   if (!architecture.features.microscaling) {
     checks::generation(kName, kFirstGeneration, architecture);
@@ -123,6 +121,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft QuantizeMx::draft() const { return draft_of(kQuantizeMx, *this); }
 
-const InstructionType kQuantizeMx = {kName, kOperands, {}, choose_engine, check, run, demand};
+const InstructionType kQuantizeMx = {kName, kOperands, {},    fixed_engine<EngineKind::kVector>,
+                                     check, run,       demand};
 
 }  // namespace neuron_sim
