@@ -16,7 +16,7 @@ neuron_sim.neuronxcc.nki. Importing this imports no torch.
 from importlib import import_module as _import_module
 
 from . import dtype, language, typing
-from . import lowering as _lowering  # noqa: F401 - attaches the operators of tensors
+from . import lowering as _lowering
 from .kernel import Kernel, jit, simulate
 from .measured import baremetal, benchmark, profile
 

@@ -198,7 +198,8 @@ class Launch:
 
     def counters(self) -> dict[str, int]:
         """What one run of the kernel counts: `hbm_read_bytes`, `multiply_accumulates` (of
-        products), ..., with the upper bounds of what data decides. RuntimeError as write_perfetto().
+        products), ..., with the upper bounds of what data decides. RuntimeError as
+        write_perfetto().
         """
         return _core.program_of_kernel(self._record.kernel()).counters()
 

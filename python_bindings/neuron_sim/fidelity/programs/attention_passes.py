@@ -2,9 +2,9 @@
 
 Source: ucb-bar/autocomp, examples/trn-tutorial/4_attention_trace.py, candidates 2 and 4,
 innermost first. Written anew. q, k, v: [128, seqlen]. Pass A finds the row maxima, B the row sums
-of exp, C the weighted values. In step 4 every pass computes q.T @ k again. Step 2 keeps it in PSUM for
-all three, which has no room for it: here it is computed once per tile of q and kept in SBUF, with
-the loops of the three passes fused (assumption).
+of exp, C the weighted values. In step 4 every pass computes q.T @ k again. Step 2 keeps it in PSUM
+for all three, which has no room for it: here it is computed once per tile of q and kept in SBUF,
+with the loops of the three passes fused (assumption).
 """
 
 from __future__ import annotations

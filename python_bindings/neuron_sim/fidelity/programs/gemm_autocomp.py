@@ -1,9 +1,9 @@
 """Measured steps of autocomp's optimisation of the AWS tutorial's matrix multiplication.
 
 Source: ucb-bar/autocomp, examples/trn-tutorial/2_gemm_trace.py (1_gemm_trace.py has the same
-steps), candidates 0, 2 and 4, innermost first. Written anew. result[M, N] = lhsT[K, M].T @ rhs[K, N]:
-groups of `m` x `n` tiles of the result are summed at once, each in its own PSUM bank, one slab of
-K after the other.
+steps), candidates 0, 2 and 4, innermost first. Written anew. result[M, N] = lhsT[K, M].T @ rhs[K,
+N]: groups of `m` x `n` tiles of the result are summed at once, each in its own PSUM bank, one slab
+of K after the other.
 """
 
 from __future__ import annotations
