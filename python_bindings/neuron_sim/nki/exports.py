@@ -1,6 +1,8 @@
-"""The names that a module of the languages exports."""
+"""What a module of the languages exports."""
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -12,3 +14,27 @@ def public_names(namespace: Mapping[str, Any]) -> list[str]:
         for name, value in namespace.items()
         if not name.startswith("_") and not isinstance(value, ModuleType)
     )
+
+
+def operators_on_first_use(
+    package: str, language: str, names: Sequence[str], vendor: frozenset[str] = frozenset()
+) -> Callable[[str], Any]:
+    """The `__getattr__` of a `package` whose operators are imported when the first is used.
+
+    An unknown name is an error that names it in `language`; `vendor`: names that only the vendor's
+    module has.
+    """
+
+    def find(name: str) -> Any:
+        known = names
+        if not name.startswith("_"):
+            operators = import_module(f"{package}.operators")
+            if hasattr(operators, name):
+                setattr(sys.modules[package], name, getattr(operators, name))
+                return getattr(operators, name)
+            known = [*names, *operators.__all__]
+        from neuron_sim.nki.isa.missing import missing_symbol  # only for the error
+
+        raise missing_symbol(language, name, vendor, known)
+
+    return find

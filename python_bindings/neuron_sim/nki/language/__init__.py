@@ -1,6 +1,7 @@
 """nki.language (nl): tensors, loops, movement; operators are in operators.py."""
 
 from ..dtype import *  # noqa: F403
+from ..exports import operators_on_first_use as _operators_on_first_use
 from ..exports import public_names as _public_names
 from ..launch.tile_size import tile_size
 from ..tracing.buffers import Buffer as MemoryRegion
@@ -31,20 +32,4 @@ from .order import no_reorder
 
 __all__ = _public_names(globals())
 
-
-def __getattr__(name: str):
-    """Operators are imported on first use; an unknown name is an error that names it."""
-    if not name.startswith("_"):
-        from importlib import import_module  # not a name of the language
-
-        operators = import_module(f"{__name__}.operators")
-        if hasattr(operators, name):
-            value = getattr(operators, name)
-            globals()[name] = value
-            return value
-        names = [*__all__, *operators.__all__]
-    else:
-        names = __all__
-    from ..isa.missing import missing_symbol  # only for the error
-
-    raise missing_symbol("nki.language", name, frozenset(), names)
+__getattr__ = _operators_on_first_use(__name__, "nki.language", __all__)

@@ -1,6 +1,7 @@
 """neuronxcc.nki.language (nl): tensors, indices, loops, movement; operators are in operators.py."""
 
 from neuron_sim.nki.dtype import *  # noqa: F403
+from neuron_sim.nki.exports import operators_on_first_use as _operators_on_first_use
 from neuron_sim.nki.exports import public_names as _public_names
 from neuron_sim.nki.launch.tile_size import tile_size
 from neuron_sim.nki.tracing.buffers import hbm, private_hbm, psum, sbuf, shared_hbm
@@ -36,20 +37,4 @@ _NOT_HERE = frozenset(
     {"bfp16", "gemm_grid", "gemm_stationary_grid"}
 )  # in the vendor's module but not here
 
-
-def __getattr__(name: str):
-    """Operators are imported on first use; an unknown name is an error that names it."""
-    if not name.startswith("_"):
-        from importlib import import_module  # not a name of the language
-
-        operators = import_module(f"{__name__}.operators")
-        if hasattr(operators, name):
-            value = getattr(operators, name)
-            globals()[name] = value
-            return value
-        names = [*__all__, *operators.__all__]
-    else:
-        names = __all__
-    from neuron_sim.nki.isa.missing import missing_symbol  # only for the error
-
-    raise missing_symbol("neuronxcc.nki.language", name, _NOT_HERE, names)
+__getattr__ = _operators_on_first_use(__name__, "neuronxcc.nki.language", __all__, _NOT_HERE)
