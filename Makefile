@@ -10,7 +10,6 @@
 #   make wheel    a wheel and an sdist in dist/, the wheel tried in a fresh environment
 #   make lint    formatting, types, include directions, lengths, clang-tidy on changed files
 #   make bench   every benchmark
-#   make bench-peers   other simulators beside this one; writes their table in docs/performance.md
 # The environment is the active one (VIRTUAL_ENV), else .venv, created when missing.
 
 SHELL := /bin/bash
@@ -21,7 +20,7 @@ export PYTHON ?= python3
 IN_VENV := PATH="$(VENV)/bin:$$PATH"
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
-.PHONY: help setup setup-lint build package wheel demo test test-torch test-browser fuzz models test-sanitize test-threads coverage lint tidy format bench bench-peers clean
+.PHONY: help setup setup-lint build package wheel demo test test-torch test-browser fuzz models test-sanitize test-threads coverage lint tidy format bench clean
 .NOTPARALLEL:
 
 help:
@@ -101,10 +100,6 @@ format: setup-lint
 
 bench: build
 	@$(IN_VENV) tools/bench.sh
-
-# In an environment of their own, build/peers.
-bench-peers: package
-	@$(IN_VENV) tools/bench_peers.sh
 
 clean:
 	rm -rf build

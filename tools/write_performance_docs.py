@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Writes docs/performance.md: the host speed of the simulator beside torch's.
 
-Usage: write_performance_docs.py [--check | [--measured FILE] [--peers FILE]]
+Usage: write_performance_docs.py [--check | --measured FILE]
 
-The page is made of docs/performance.json and docs/peers.json. --measured stores there the report of
-all rows, `python benchmarks/bench_speed.py --json`, first: a table is one run. --peers does so for
-that of `python benchmarks/run_peers.py`. --check writes nothing and ends with 1 if the page is
-stale.
+The page is made of docs/performance.json. --measured stores there the report of all rows, `python
+benchmarks/bench_speed.py --json`, first: a table is one run. --check writes nothing and ends with 1
+if the page is stale.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import peer_table
 from generated_page import fill, write_or_check
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs"
@@ -169,7 +167,6 @@ def page(stored: dict[str, Any] | None = None) -> str:
         {
             **host,
             **limits(stored),
-            **peer_table.figures(peer_table.load_peers()),
             "date": stored["date"],
             "repetitions": stored["repetitions"][0],
             "long_repetitions": stored["repetitions"][1],
@@ -188,7 +185,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--measured", type=Path, metavar="FILE")
-    parser.add_argument("--peers", type=Path, metavar="FILE")
     options = parser.parse_args(arguments)
     if options.measured is not None:
         report = json.loads(options.measured.read_text(encoding="utf-8"))
@@ -197,9 +193,6 @@ def main(arguments: list[str] | None = None) -> int:
                 f"{options.measured.name} has no row '{SCALING}': a page is of all rows."
             )
         STORED.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    if options.peers is not None:
-        peers = json.loads(options.peers.read_text(encoding="utf-8"))
-        peer_table.STORED.write_text(json.dumps(peers, indent=1) + "\n", encoding="utf-8")
     return write_or_check(PAGE, page())
 
 
