@@ -8,18 +8,18 @@ error (is_gain) while the other choices stay, in SWEEPS rounds. A choice that no
 tells anything about takes its neutral candidate, the first: a rule off, a cost of nothing. The
 costs of the compiler's scheduler stay: they follow the order of traces, not times.
 
-The searches without each author go on together and ask for numbers in batches, so that what
-several of them need is simulated once. A candidate is dropped as soon as the errors of the kernels
-asked for so far, which come in portions, exceed those of all kernels with the present candidate.
+Numbers are asked for in batches, and whoever simulates keeps them for the searches without other
+authors. A candidate is dropped as soon as the errors of the kernels asked for so far, which come in
+portions, exceed those of all kernels with the present candidate.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from neuron_sim.fidelity.statistics import error_percent
 
@@ -53,9 +53,6 @@ Numbers: TypeAlias = Callable[[Asked], Sequence[float]]
 """The simulated number of each."""
 Errors: TypeAlias = dict[str, float]
 """Errors in percent, by kernel."""
-Found = TypeVar("Found")
-Search: TypeAlias = Generator[Asked, Sequence[float], Found]
-"""Yields what it asks for and is sent the numbers."""
 
 
 @dataclass(frozen=True)
@@ -95,10 +92,9 @@ def portions(kernels: Sequence[Measured]) -> list[Sequence[Measured]]:
     return [kernels[first:end] for first, end in zip([0, *ends], ends, strict=False)]
 
 
-def _errors(kernels: Sequence[Measured], taken: Taken) -> Search[Errors]:
+def _errors(kernels: Sequence[Measured], taken: Taken, numbers: Numbers) -> Errors:
     """Errors of the kernels in percent, by id."""
-    numbers = yield [(each.id, taken) for each in kernels]
-    pairs = zip(kernels, numbers, strict=True)
+    pairs = zip(kernels, numbers([(each.id, taken) for each in kernels]), strict=True)
     return {each.id: error_percent(each.value, number) for each, number in pairs}
 
 
@@ -107,16 +103,20 @@ def _total(errors: Mapping[str, float]) -> float:
 
 
 def _best(
-    choice: Choice, portions: Sequence[Sequence[Measured]], taken: Taken, present: Errors
-) -> Search[tuple[float, Errors]]:
+    choice: Choice,
+    portions: Sequence[Sequence[Measured]],
+    taken: Taken,
+    present: Errors,
+    numbers: Numbers,
+) -> tuple[float, Errors]:
     """The candidate to take, with the kernels' errors: that with the smallest sum of absolute
     errors if its gain is more than chance, else what is taken now (`present`: its errors), or the
     first candidate whose sum is the same."""
     bar = min(choice.candidates, key=lambda each: abs(each - taken[choice.name]))
     if bar != taken[choice.name]:  # as published, which need not be a candidate
         every = [each for kernels in portions for each in kernels]
-        present = yield from _errors(every, {**taken, choice.name: bar})
-    errors = yield from _errors_of_rivals(choice, bar, portions, taken, _total(present))
+        present = _errors(every, {**taken, choice.name: bar}, numbers)
+    errors = _errors_of_rivals(choice, bar, portions, taken, _total(present), numbers)
     errors[bar] = present
     sums = {
         each: round(_total(errors[each]), ALIKE) for each in choice.candidates if each in errors
@@ -128,13 +128,18 @@ def _best(
 
 
 def _errors_of_rivals(
-    choice: Choice, bar: float, portions: Sequence[Sequence[Measured]], taken: Taken, present: float
-) -> Search[dict[float, Errors]]:
+    choice: Choice,
+    bar: float,
+    portions: Sequence[Sequence[Measured]],
+    taken: Taken,
+    present: float,
+    numbers: Numbers,
+) -> dict[float, Errors]:
     """The errors with each candidate other than `bar` whose sum is at most `present`."""
     errors: dict[float, Errors] = {each: {} for each in choice.candidates if each != bar}
     for kernels in portions:
         pairs = [(each, candidate) for candidate in errors for each in kernels]
-        found = yield [(each.id, {**taken, choice.name: candidate}) for each, candidate in pairs]
+        found = numbers([(each.id, {**taken, choice.name: candidate}) for each, candidate in pairs])
         for (each, candidate), number in zip(pairs, found, strict=True):
             errors[candidate][each.id] = error_percent(each.value, number)
         errors = {each: some for each, some in errors.items()
@@ -152,50 +157,36 @@ def is_gain(present: Mapping[str, float], other: Mapping[str, float]) -> bool:
     return fmean(falls) > stdev(falls) / math.sqrt(len(falls))
 
 
-def refit(choices: Sequence[Choice], portions: Sequence[Sequence[Measured]]) -> Search[Taken]:
+def refit(
+    choices: Sequence[Choice], portions: Sequence[Sequence[Measured]], numbers: Numbers
+) -> Taken:
     """The candidates that coordinate search takes for the kernels of these portions."""
     taken = {each.name: each.published for each in choices}
-    present = yield from _errors([each for kernels in portions for each in kernels], taken)
+    present = _errors([each for kernels in portions for each in kernels], taken, numbers)
     for _ in range(SWEEPS):
         before = dict(taken)
         for choice in choices:
-            taken[choice.name], present = yield from _best(choice, portions, taken, present)
+            taken[choice.name], present = _best(choice, portions, taken, present, numbers)
         if taken == before:
             break
     return taken
 
 
 def _without(
-    author: str, choices: Sequence[Choice], kernels: Sequence[Measured]
-) -> Search[LeftOut]:
+    author: str, choices: Sequence[Choice], kernels: Sequence[Measured], numbers: Numbers
+) -> LeftOut:
     others = [[each for each in some if each.author != author] for some in portions(kernels)]
-    taken = yield from refit(choices, others)
+    taken = refit(choices, others, numbers)
     published = {each.name: each.published for each in choices}
     own = [each for each in kernels if each.author == author]
-    training = yield from _errors([each for some in others for each in some], taken)
+    training = _errors([each for some in others for each in some], taken, numbers)
     return LeftOut(
         author,
         {name: value for name, value in taken.items() if value != published[name]},
         _total(training) / len(training),
-        (yield from _errors(own, published)),
-        (yield from _errors(own, taken)),
+        _errors(own, published, numbers),
+        _errors(own, taken, numbers),
     )
-
-
-def answered(searches: Mapping[str, Search[Found]], numbers: Numbers) -> dict[str, Found]:
-    """What the searches find, by name; what all ask for at a time is one batch."""
-    running = dict(searches)
-    asked = {name: next(search) for name, search in running.items()}
-    found = {}
-    while running:
-        told = iter(numbers([each for some in asked.values() for each in some]))
-        for name, search in list(running.items()):
-            try:
-                asked[name] = search.send([next(told) for _ in asked[name]])
-            except StopIteration as end:
-                found[name] = end.value
-                del running[name], asked[name]
-    return found
 
 
 def leave_out_authors(
@@ -206,8 +197,7 @@ def leave_out_authors(
     authors = sorted({each.author for each in kernels})
     if len(authors) < 2:
         raise ValueError(f"all kernels are by {authors}: no other kernels choose without them.")
-    found = answered({each: _without(each, choices, kernels) for each in authors}, numbers)
-    return [found[author] for author in authors]
+    return [_without(author, choices, kernels, numbers) for author in authors]
 
 
 def overall_percent(left_out: Sequence[LeftOut], which: str = "without_percent") -> float:

@@ -11,7 +11,6 @@ from neuron_sim.fidelity.leave_out import (
     SWEEPS,
     Choice,
     Measured,
-    answered,
     is_gain,
     leave_out_authors,
     overall_percent,
@@ -39,11 +38,6 @@ def numbers(asked):
     return [number(identifier, taken) for identifier, taken in asked]
 
 
-def found_by(search, numbers):
-    """What one search finds."""
-    return answered({"": search}, numbers)[""]
-
-
 def test_a_choice_that_only_the_left_out_author_determines_becomes_neutral():
     found = {each.author: each for each in leave_out_authors([RULE, COST], KERNELS, numbers)}
     assert found["a"].chosen == {"rule": 0}
@@ -63,8 +57,9 @@ def test_the_overall_error_counts_every_kernel_once():
 
 def test_the_search_finds_a_value_that_the_published_one_hides():
     kernels = [Measured("b1", "b", 110.0), Measured("b2", "b", 111.0)]
-    search = refit([COST], [kernels])
-    taken = found_by(search, lambda asked: [100.0 + taken["core cost"] for _, taken in asked])
+    taken = refit(
+        [COST], [kernels], lambda asked: [100.0 + taken["core cost"] for _, taken in asked]
+    )
     assert taken == {"core cost": 10.0}
 
 
@@ -78,8 +73,7 @@ def test_choices_that_need_each_other_are_found_in_a_second_round():
         asked_for.extend(taken for _, taken in asked)
         return [times[taken["first"], taken["second"]] for _, taken in asked]
 
-    search = refit([first, second], [kernels])
-    assert found_by(search, together) == {"first": 1, "second": 1}
+    assert refit([first, second], [kernels], together) == {"first": 1, "second": 1}
     searched = 1 + SWEEPS * 2  # all as published, then each other candidate
     assert len(asked_for) == searched * len(kernels)
 
@@ -88,9 +82,10 @@ def rule_taken(errors_on, errors_off):
     """What becomes of a published rule with these errors of kernels of 100."""
     errors = {1: errors_on, 0: errors_off}
     kernels = [Measured(str(index), "a", 100.0) for index in range(len(errors_on))]
-    search = refit([RULE], [kernels])
-    return found_by(
-        search, lambda asked: [100.0 + errors[taken["rule"]][int(id)] for id, taken in asked]
+    return refit(
+        [RULE],
+        [kernels],
+        lambda asked: [100.0 + errors[taken["rule"]][int(id)] for id, taken in asked],
     )["rule"]
 
 
@@ -151,7 +146,7 @@ def test_candidates_that_are_dropped_early_would_not_have_been_taken(published, 
     kernels = [each for each in KERNELS if each.author != without]
     taken = exhaustive(choices, kernels)
     for some in ([kernels], [[each] for each in kernels], [kernels[::-1]], [[], kernels, []]):
-        assert found_by(refit(choices, some), numbers) == taken
+        assert refit(choices, some, numbers) == taken
 
 
 def test_a_candidate_is_dropped_before_the_kernels_that_cost_most_are_timed():
@@ -161,7 +156,7 @@ def test_a_candidate_is_dropped_before_the_kernels_that_cost_most_are_timed():
         asked_for.extend((identifier, taken["rule"]) for identifier, taken in asked)
         return numbers(asked)
 
-    found_by(refit([RULE], [KERNELS[:1], KERNELS[1:2]]), noted)
+    refit([RULE], [KERNELS[:1], KERNELS[1:2]], noted)
     assert asked_for[:2] == [("a1", 1), ("a2", 1)]
     assert ("a1", 0) in asked_for and ("a2", 0) not in asked_for
 
@@ -170,18 +165,6 @@ def test_portions_have_all_kernels_in_their_order():
     for count in (1, 2, 7, 98):
         kernels = [Measured(str(index), "a", 1.0) for index in range(count)]
         assert [each for some in portions(kernels) for each in some] == kernels
-
-
-def test_searches_that_go_on_together_ask_at_once():
-    batches = []
-
-    def noted(asked):
-        batches.append(len(asked))
-        return numbers(asked)
-
-    found = leave_out_authors([RULE, COST], KERNELS, noted)
-    assert [each.author for each in found] == ["a", "b", "c"]
-    assert batches[0] == 2 * len(KERNELS), "every kernel is in the searches of two authors"
 
 
 def test_one_author_cannot_be_left_out():
