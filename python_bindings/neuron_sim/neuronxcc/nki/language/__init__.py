@@ -29,7 +29,7 @@ from .movement import copy, load, store
 from .numbers import finfo, fp32, static_cast
 from .printing import device_print
 
-del DType  # noqa: F821 - a name of nki.dtype only
+del globals()["DType"]  # a name of nki.dtype only
 __all__ = [*_public_names(globals()), "constants"]
 
 
