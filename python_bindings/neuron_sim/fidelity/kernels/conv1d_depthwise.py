@@ -7,8 +7,7 @@ and the last (6). Per output element: the product of a window with the filter, a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from neuron_sim import _core
 from neuron_sim.fidelity import wording
@@ -19,13 +18,10 @@ from neuron_sim.fidelity.stacks import published_stack
 PARTITIONS = 128
 BLOCK = 64
 """Outputs of a block of step 6 (OUT_TILE of the source)."""
-
 STEPS = (0, 6)
 
-Body = Callable[["_core.Affine"], None]
 
-
-@dataclass(frozen=True)
+@dataclass
 class DepthwiseConvolution:
     """out[n, c, w] = sum over f of image[n, c, w + f - padding] * filter[c, f]."""
 
@@ -37,6 +33,7 @@ class DepthwiseConvolution:
     taps: int
     padding: int
     dtype: str
+    builder: _core.Builder = field(init=False)
 
     @property
     def padded(self) -> int:
@@ -60,121 +57,91 @@ class DepthwiseConvolution:
         SBUF, the compiler can only have fused its three loop nests: tiles are then loaded,
         computed and stored one by one, as in step 6.
         """
-        builder = _core.Builder(f"conv1d_step{self.step}", self.architecture)
+        self.builder = _core.Builder(f"conv1d_step{self.step}", self.architecture)
         shape = [self.batch, self.channels, self.width]
-        image = builder.argument("image", shape, self.dtype)
-        filters = builder.argument("filter", [self.channels, self.taps], self.dtype)
-        out = builder.argument("out", [*shape[:2], self.out_width], self.dtype)
+        image = self.builder.argument("image", shape, self.dtype)
+        filters = self.builder.argument("filter", [self.channels, self.taps], self.dtype)
+        out = self.builder.argument("out", [*shape[:2], self.out_width], self.dtype)
         tiles = self.channels // self.partitions
         if self.step == 6:
-            builder.loop(tiles, lambda c: self._by_channels(builder, image, filters, out, c))
+            self.builder.loop(tiles, lambda c: self._by_channels(image, filters, out, c))
         else:
-            builder.loop(
+            self.builder.loop(
                 self.batch,
-                lambda n: builder.loop(
-                    tiles, lambda c: self._by_images(builder, image[n], filters, out[n], c)
+                lambda n: self.builder.loop(
+                    tiles, lambda c: self._by_images(image[n], filters, out[n], c)
                 ),
             )
-        return builder.finish()
+        return self.builder.finish()
 
     def _channels(self, c: _core.Affine) -> slice:
         return slice(c * self.partitions, c * self.partitions + self.partitions)
 
-    def _zeros(self, builder: _core.Builder, label: str, columns: int) -> _core.View:
-        tile = builder.sbuf(label, [self.partitions, columns], self.dtype)
-        builder.memset(tile, 0.0)
+    def _zeros(self, label: str, columns: int) -> _core.View:
+        tile = self.builder.sbuf(label, [self.partitions, columns], self.dtype)
+        self.builder.memset(tile, 0.0)
         return tile
 
-    def _load_filter(
-        self, builder: _core.Builder, filters: _core.View, c: _core.Affine
-    ) -> _core.View:
-        tile = self._zeros(builder, "filter", self.taps)
-        builder.dma_copy(tile, filters[self._channels(c)])
+    def _load_filter(self, filters: _core.View, c: _core.Affine) -> _core.View:
+        tile = self._zeros("filter", self.taps)
+        self.builder.dma_copy(tile, filters[self._channels(c)])
         return tile
 
-    def _load_image(self, builder: _core.Builder, image: _core.View, c: _core.Affine) -> _core.View:
-        tile = self._zeros(builder, "image", self.padded)
+    def _load_image(self, image: _core.View, c: _core.Affine) -> _core.View:
+        tile = self._zeros("image", self.padded)
         inner = tile[0 : self.partitions, self.padding : self.padding + self.width]
-        builder.dma_copy(inner, image[self._channels(c)])
+        self.builder.dma_copy(inner, image[self._channels(c)])
         return tile
 
     def _by_images(
-        self,
-        builder: _core.Builder,
-        image: _core.View,
-        filters: _core.View,
-        out: _core.View,
-        c: _core.Affine,
+        self, image: _core.View, filters: _core.View, out: _core.View, c: _core.Affine
     ) -> None:
         """Step 0: outer loop over images, inner loop over channel tiles."""
-        image_tile = self._load_image(builder, image, c)
-        filter_tile = self._load_filter(builder, filters, c)
-        result = self._zeros(builder, "result", self.out_width)
-        builder.loop(self.out_width, self._output(builder, image_tile, filter_tile, result, 0))
-        builder.dma_copy(out[self._channels(c)], result)
+        image_tile, filter_tile = self._load_image(image, c), self._load_filter(filters, c)
+        result = self._zeros("result", self.out_width)
+        self._outputs(image_tile, filter_tile, result, 0, self.out_width)
+        self.builder.dma_copy(out[self._channels(c)], result)
 
     def _by_channels(
-        self,
-        builder: _core.Builder,
-        image: _core.View,
-        filters: _core.View,
-        out: _core.View,
-        c: _core.Affine,
+        self, image: _core.View, filters: _core.View, out: _core.View, c: _core.Affine
     ) -> None:
         """Step 6: inner loop over images, filter copied to PSUM once per channel tile."""
-        loaded = self._load_filter(builder, filters, c)
+        loaded = self._load_filter(filters, c)
         # fp32 in PSUM, like everything that Vector computes.
-        filter_tile = builder.psum("filter_psum", [self.partitions, self.taps])
-        builder.tensor_copy(filter_tile, loaded, engine="vector")
+        filter_tile = self.builder.psum("filter_psum", [self.partitions, self.taps])
+        self.builder.tensor_copy(filter_tile, loaded, engine="vector")
 
         def one_image(n: _core.Affine) -> None:
-            image_tile = self._load_image(builder, image[n], c)
-            result = self._zeros(builder, "result", self.out_width)
-            self._outputs(builder, image_tile, filter_tile, result)
-            builder.dma_copy(out[n, self._channels(c)], result)
+            image_tile = self._load_image(image[n], c)
+            result = self._zeros("result", self.out_width)
+            full, rest = divmod(self.out_width, BLOCK)
+            self.builder.loop(
+                full, lambda b: self._outputs(image_tile, filter_tile, result, b * BLOCK, BLOCK)
+            )
+            if rest:
+                self._outputs(image_tile, filter_tile, result, full * BLOCK, rest)
+            self.builder.dma_copy(out[n, self._channels(c)], result)
 
-        builder.loop(self.batch, one_image)
+        self.builder.loop(self.batch, one_image)
 
     def _outputs(
-        self, builder: _core.Builder, image: _core.View, filters: _core.View, result: _core.View
-    ) -> None:
-        full = self.out_width // BLOCK
-        builder.loop(
-            full,
-            lambda b: builder.loop(BLOCK, self._output(builder, image, filters, result, b * BLOCK)),
-        )
-        rest = self.out_width % BLOCK
-        if rest:
-            builder.loop(rest, self._output(builder, image, filters, result, full * BLOCK))
-
-    def _output(
         self,
-        builder: _core.Builder,
         image: _core.View,
         filters: _core.View,
         result: _core.View,
         start: _core.Affine | int,
-    ) -> Body:
-        """Body of the innermost loop: column start + o of the result."""
-
-        def body(o: _core.Affine) -> None:
-            column = result[0 : self.partitions, slice(start + o, start + o + 1)]
-            self._window_sum(builder, image, filters, column, start + o)
-
-        return body
-
-    def _window_sum(
-        self,
-        builder: _core.Builder,
-        image: _core.View,
-        filters: _core.View,
-        column: _core.View,
-        position: _core.Affine,
+        count: int,
     ) -> None:
-        products = builder.sbuf("products", [self.partitions, self.taps], self.dtype)
-        window = image[0 : self.partitions, slice(position, position + self.taps)]
-        builder.tensor_tensor(products, window, filters, "multiply")
-        builder.tensor_reduce(column, products, "add")
+        """The innermost loop: columns of the result from `start` on."""
+
+        def output(o: _core.Affine) -> None:
+            products = self.builder.sbuf("products", [self.partitions, self.taps], self.dtype)
+            window = image[0 : self.partitions, slice(start + o, start + o + self.taps)]
+            self.builder.tensor_tensor(products, window, filters, "multiply")
+            column = result[0 : self.partitions, slice(start + o, start + o + 1)]
+            self.builder.tensor_reduce(column, products, "add")
+
+        self.builder.loop(count, output)
 
 
 def match(measurement: Measurement) -> Case | None:
