@@ -68,10 +68,10 @@ fuzz: package
 
 models: package
 	@$(IN_VENV) python models/zoo/report.py
-	@$(IN_VENV) python tools/write_whole_model_docs.py
 	@$(IN_VENV) neuron-sim model --published --output build/published_times.json
+	@$(IN_VENV) python tools/write_whole_model_docs.py --report build/published_times.json
 	@$(IN_VENV) python tools/write_generation_docs.py --report build/published_times.json
-	@$(IN_VENV) python tools/write_readme_tables.py
+	@$(IN_VENV) python tools/write_figures.py
 
 test-sanitize: setup
 	@$(IN_VENV) tools/test_sanitized.sh asan-ubsan

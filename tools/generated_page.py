@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 TOOLS = Path(__file__).resolve().parent
@@ -19,6 +20,16 @@ def fill(page: str, figures: Mapping[str, object]) -> str:
     if names != figures.keys():
         raise ValueError(f"{page} and its figures differ in {sorted(names ^ figures.keys())}")
     return re.sub(r"\{\{(\w+)\}\}", lambda place: str(figures[place[1]]), template)
+
+
+def store_rows(report: Path, stored: Path, chosen: Callable[[str], bool]) -> None:
+    """Stores rows of what `neuron-sim model --published --output` wrote: those with a chosen
+    figure."""
+    rows = [row for row in json.loads(report.read_text("utf-8")) if chosen(row["figure"])]
+    for row in rows:
+        del row["error"]
+    lines = ",\n".join(map(json.dumps, rows))
+    stored.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
 def write_or_check(page: Path, text: str) -> int:

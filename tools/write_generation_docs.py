@@ -15,7 +15,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from generated_page import fill, write_or_check
+from generated_page import fill, store_rows, write_or_check
 from neuron_sim.fidelity.published_models.generation import published_generation
 from neuron_sim.fidelity.published_models.host_overhead import added, fitted, left_out
 from neuron_sim.fidelity.published_models.inference import (
@@ -32,15 +32,6 @@ STORED = PAGE.with_suffix(".json")
 def load_stored() -> list[Comparison]:
     """The rows of docs/generation.json."""
     return [Comparison(**row) for row in json.loads(STORED.read_text(encoding="utf-8"))]
-
-
-def store(report: Path) -> None:
-    """Writes docs/generation.json from the command's report of all published models."""
-    rows = [row for row in json.loads(report.read_text("utf-8")) if row["figure"] != "latency"]
-    for row in rows:
-        del row["error"]
-    lines = ",\n".join(map(json.dumps, rows))
-    STORED.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
 def _times(row: Comparison) -> str:
@@ -97,7 +88,7 @@ def main() -> int:
     parser.add_argument("--report", type=Path, metavar="FILE")
     report = parser.parse_args().report
     if report is not None:
-        store(report)
+        store_rows(report, STORED, lambda figure: figure != "latency")
     return write_or_check(PAGE, page())
 
 

@@ -13,8 +13,8 @@ generated_page = importlib.import_module("generated_page")
 TOOLS = sorted(
     path.stem
     for path in (ROOT / "tools").glob("write_*_docs.py")
-    # The first simulates whole models; the page of the handout has a test that runs its commands.
-    if path.stem not in ("write_whole_model_docs", "write_handout_docs")
+    # The page of the handout has a test that runs its commands.
+    if path.stem != "write_handout_docs"
 )
 
 

@@ -26,6 +26,7 @@ class Comparison:
     batch: int
     measured_ms: float
     simulated_ms: float
+    """With the copies of inputs and results where the client waited for them."""
     bound: str
     figure: str = "latency"
     """Or "TTFT", "TPOT": the time to first token, and per output token, of a generation."""
@@ -38,7 +39,10 @@ class Comparison:
     waits_for_host: bool = False
     """Whether the client had at most one request per core in flight, so that the measured time has
     the copies of inputs and results, which the simulated one of a latency has as well
-    (host_copies.py), and the rest of the host's part (host_overhead.py), which is not simulated."""
+    (`copies_ms`), and the rest of the host's part (host_overhead.py), which is not simulated."""
+    copies_ms: float = 0.0
+    """The part of `simulated_ms` that is copies (host_copies.py); the rest is the latency that
+    `neuron-sim model` prints."""
 
     @property
     def error(self) -> float:
@@ -76,14 +80,16 @@ def _compare(row: dict[str, Any]) -> Comparison:
         row["model"], row["batch"], row.get("sequence", 128), row.get("image"), row["auto_cast"]
     )
     waits = row["in_flight"] <= instance(row["instance"]).cores
+    copies = found.copies_ms if waits else 0.0
     return Comparison(
         row["model"],
         row["instance"],
         row["batch"],
         row["milliseconds"],
-        found.latency_ms + (found.copies_ms if waits else 0.0),
+        found.latency_ms + copies,
         found.bound,
         waits_for_host=waits,
+        copies_ms=copies,
     )
 
 
@@ -109,22 +115,28 @@ def as_objects(rows: Sequence[Comparison]) -> list[dict[str, Any]]:
 
 
 def as_text(rows: Sequence[Comparison]) -> str:
-    """A line per row, all of one figure, then the mean absolute error."""
-    heading = ("model", "instance", "batch", "measured ms", "simulated ms", "error", "bound by")
+    """A line per row, all of one figure, then the mean absolute error.
+
+    The error of a latency is that of the two simulated columns together.
+    """
     figure = rows[0].figure
-    cells: list[tuple[str, ...]] = [heading if figure == "latency" else (figure, *heading)]
+    latency = figure == "latency"
+    cells = [
+        (
+            *(() if latency else (figure,)),
+            *("model", "instance", "batch", "measured ms", "simulated ms"),
+            *(("copies ms",) if latency else ()),
+            *("error", "bound by"),
+        )
+    ]
     for row in rows:
-        setting = () if figure == "latency" else (row.setting,)
         cells.append(
             (
-                *setting,
-                row.model,
-                row.instance,
-                str(row.batch),
-                f"{row.measured_ms:.3f}",
-                f"{row.simulated_ms:.3f}",
-                f"{row.error:+.0%}",
-                row.bound,
+                *(() if latency else (row.setting,)),
+                *(row.model, row.instance, str(row.batch), f"{row.measured_ms:.3f}"),
+                f"{row.simulated_ms - row.copies_ms:.3f}",
+                *((f"{row.copies_ms:.3f}",) if latency else ()),
+                *(f"{row.error:+.0%}", row.bound),
             )
         )
     lines = [*aligned(cells), f"mean absolute error {mean_absolute_error(rows):.0%}"]
