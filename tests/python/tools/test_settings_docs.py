@@ -34,12 +34,6 @@ def sources(*folders):
             yield name, (ROOT / name).read_text(encoding="utf-8")
 
 
-def test_the_page_is_up_to_date():
-    assert (ROOT / "docs" / "settings.md").read_text(encoding="utf-8") == tool.page(), (
-        "docs/settings.md is stale; run tools/write_settings_docs.py"
-    )
-
-
 @pytest.mark.parametrize(("line", "reads"), [
     ('std::getenv("NEURON_SIM_ARCH")', True),
     ('os.environ.get("NEURON_SIM_ARCH")', True),
