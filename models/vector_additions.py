@@ -28,7 +28,7 @@ CASES: list[tuple[str, str, int, dict[str, int], str]] = [
 the same variant on a chip (docs/fidelity.md), where there is one."""
 THROUGH_MIDDLE_END = ("trn1",)
 """Where the course's kernels go through the compiler's middle end: in 2024, on trn1. Those of 2025
-skip it, which costs the ROW_CHUNK variants a few percent."""
+skip it."""
 
 
 @dataclass(frozen=True)

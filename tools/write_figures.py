@@ -1,25 +1,31 @@
 #!/usr/bin/env python3
-"""Writes the tables of README.md from the generated pages of docs/, with the day of the change.
+"""Writes figures and tables from their sources into README.md and the hand-written pages of docs/.
 
-Usage: write_readme_tables.py [--check]; --check writes nothing and ends with 1 if rows are stale.
-Run it after the tools that write docs/whole_models.md, docs/kernels.md and docs/performance.md.
+`<!--=NAME-->98<!--/-->` in a page is a figure of tools/figures.py; between `<!-- SOURCE: written by
+tools/write_figures.py -->` and `<!-- end -->` stands a table of TABLES, with the day of its change.
+Usage: write_figures.py [--check]; --check writes nothing and ends with 1 if a page is stale. Run it
+after the tools that write docs/whole_models.md, docs/kernels.md and docs/performance.md.
 """
 
 from __future__ import annotations
 
 import datetime
+import importlib
 import re
+import sys
+import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from generated_page import write_or_check
+import numpy
+from figures import ROOT, figure, stored
+from neuron_sim.run.aliases import install
 
-ROOT = Path(__file__).resolve().parents[1]
-README = ROOT / "README.md"
 BLOCK = re.compile(
-    r"(?P<begin><!-- (?P<page>[\w/]+\.md): written by tools/write_readme_tables\.py -->\n)"
+    r"(?P<begin><!-- (?P<source>[\w/.]+): written by tools/write_figures\.py -->\n)"
     r"(?P<rows>(?:\|[^\n]*\n)*)(?P<date>\nAs of [^\n]*\n)?(?P<end><!-- end -->)"
 )
+FIGURE = re.compile(r"<!--=(?P<name>[\w:.]+)-->(?P<value>[^<\n]*)<!--/-->")
 Row = dict[str, str]
 
 
@@ -75,19 +81,24 @@ def markdown(rows: Iterable[Row], columns: dict[str, str]) -> str:
     return "".join(out)
 
 
-def whole_models(page: str) -> str:
+def page(name: str) -> str:
+    """A generated page."""
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def whole_models(text: str) -> str:
     """The first published row of each model: batch 1 where there is one."""
-    names = ("model", "batch", "instance", "published ms", "simulated ms", "error", "bound by")
-    rows = first_of_each(table(page, "published ms"), "model")
-    return markdown(rows, {name: name for name in names})
+    names = ("model", "batch", "instance", "published ms", "simulated ms", "copies ms", "error")
+    rows = first_of_each(table(text, "published ms"), "model")
+    return markdown(rows, {name: name for name in (*names, "bound by")})
 
 
-def kernels(page: str) -> str:
+def kernels(text: str) -> str:
     """The variant and shape of each kernel that comes nearest to the peak on trn2."""
     columns = {"kernel": "kernel", "variant": "variant"}
     columns |= {f"{chip} us": f"{chip} us" for chip in ("trn1", "trn2", "trn3")}
     columns |= {"trn2 bottleneck": "bound by (trn2)", "trn2 peak": "share of peak (trn2)"}
-    return markdown(best_of_each(table(page, "trn2 peak"), "kernel", "trn2 peak"), columns)
+    return markdown(best_of_each(table(text, "trn2 peak"), "kernel", "trn2 peak"), columns)
 
 
 def shortfall(row: Row) -> float:
@@ -101,9 +112,9 @@ def shortfall(row: Row) -> float:
     return now / goal if goal else float("inf") if now else 0.0
 
 
-def speed(page: str) -> str:
+def speed(text: str) -> str:
     """The figure that is furthest from its goal, of each row with goals."""
-    rows = [row for row in table(page, "goal") if row["goal"] != "-"]
+    rows = [row for row in table(text, "goal") if row["goal"] != "-"]
     worst: dict[str, Row] = {}
     for row in rows:
         if shortfall(row) > shortfall(worst.setdefault(row["row"], row)):
@@ -112,35 +123,104 @@ def speed(page: str) -> str:
     return markdown(worst.values(), {name: name for name in names})
 
 
-TABLES: dict[str, Callable[[str], str]] = {
-    "docs/whole_models.md": whole_models,
-    "docs/kernels.md": kernels,
-    "docs/performance.md": speed,
+STUDENT = "xaviergonzalez/asst4-trainium2"
+
+
+def student_convolutions() -> str:
+    """One student's measured convolutions of CS149 and the simulated times of his file."""
+    report = stored("fidelity")
+    simulated = {case["id"]: case["simulated"] for case in report["published"]["cases"]}
+    rows = []
+    for case in report["fidelity"]["cases"]:
+        if case["author"] == STUDENT and case["family"] == "conv2d":
+            ours, measured = simulated[case["id"]], case["measured"]
+            rows.append(
+                {
+                    "case": f"`{case['id']}`",
+                    "metric": case["metric"],
+                    "measured us": f"{measured:,.0f}",
+                    "simulated us": f"{ours:,.0f}",
+                    "error": f"{ours / measured - 1:+.1%}",
+                }
+            )
+    return markdown(rows, {name: name for name in rows[0]})
+
+
+def course_convolutions() -> str:
+    """models/nki/conv2d.py in the cases of CS149's harness on trn2, beside its thresholds."""
+    install()  # as `neuron-sim run` does
+    sys.path.insert(0, str(ROOT / "models/nki"))
+    kernel = importlib.import_module("conv2d").fused_conv2d_maxpool
+    data = ROOT / "python_bindings/neuron_sim/fidelity/data/thresholds.toml"
+    harnesses = tomllib.loads(data.read_text(encoding="utf-8"))["harness"]
+    (harness,) = (each for each in harnesses if each["arch"] == "trn2")
+    channels, rows = harness["channels"], []
+    for case in harness["cases"].values():
+        image = numpy.zeros((1, channels, *case["image"]), case["dtype"])
+        filters = numpy.zeros((channels, channels, 3, 3), case["dtype"])
+        bias = numpy.zeros(channels, case["dtype"])
+        latency = kernel.traced(image, filters, bias, case["pool"]).time()["latency_us"]
+        size = " x ".join(map(str, case["image"]))
+        rows.append(
+            {
+                "image": size,
+                "dtype": case["dtype"],
+                "pooling": str(case["pool"]),
+                "simulated us": f"{latency:,.0f}",
+                "threshold us": f"{case['bound']:,}",
+            }
+        )
+    return markdown(rows, {name: name for name in rows[0]})
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "docs/whole_models.md": lambda: whole_models(page("docs/whole_models.md")),
+    "docs/kernels.md": lambda: kernels(page("docs/kernels.md")),
+    "docs/performance.md": lambda: speed(page("docs/performance.md")),
+    "docs/fidelity.json": student_convolutions,
+    "models/nki/conv2d.py": course_convolutions,
 }
+"""A table by its source, as the blocks name it."""
 
 
-def with_tables(readme: str, root: Path, today: datetime.date) -> str:
-    """The README with the tables of its blocks. A table that stays as it is keeps its date.
+def pages() -> list[Path]:
+    """README.md and the pages of docs/."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
-    ValueError unless there is one block for each page of TABLES.
+
+def written(text: str, page: Path, today: datetime.date) -> str:
+    """A page with its figures and tables. A table that stays as it is keeps its date.
+
+    KeyError for a figure or a table that nothing defines.
     """
-    pages = [block["page"] for block in BLOCK.finditer(readme)]
-    if sorted(pages) != sorted(TABLES):
-        raise ValueError(f"README.md has blocks for {pages}; there must be one for each of TABLES")
 
-    def written(block: re.Match[str]) -> str:
-        rows = TABLES[block["page"]]((root / block["page"]).read_text(encoding="utf-8"))
-        date = f"\nAs of {today:%Y-%m-%d}; all rows: [{block['page']}]({block['page']}).\n"
-        if rows == block["rows"] and block["date"]:
-            date = block["date"]
+    def with_table(block: re.Match[str]) -> str:
+        source, rows, date = block["source"], TABLES[block["source"]](), block["date"]
+        if rows != block["rows"] or not date:
+            link = "../" * len(page.parent.relative_to(ROOT).parts) + source
+            date = f"\nAs of {today:%Y-%m-%d}, from [{source}]({link}).\n"
         return f"{block['begin']}{rows}{date}{block['end']}"
 
-    return BLOCK.sub(written, readme)
+    def with_figure(place: re.Match[str]) -> str:
+        return f"<!--={place['name']}-->{figure(place['name'])}<!--/-->"
+
+    return FIGURE.sub(with_figure, BLOCK.sub(with_table, text))
 
 
 def main() -> int:
-    readme = README.read_text(encoding="utf-8")
-    return write_or_check(README, with_tables(readme, ROOT, datetime.date.today()))
+    """Writes the pages; with --check ends with 1 if one is stale instead."""
+    stale = []
+    for path in pages():
+        text = path.read_text(encoding="utf-8")
+        new = written(text, path, datetime.date.today())
+        if new != text:
+            stale.append(path.name)
+            if "--check" not in sys.argv[1:]:
+                path.write_text(new, encoding="utf-8")
+    if stale and "--check" in sys.argv[1:]:
+        print(f"stale: {', '.join(stale)}; run tools/write_figures.py", file=sys.stderr)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""tools/write_readme_tables.py: tables of the README from generated pages."""
+"""tools/write_figures.py: figures and tables of README.md and docs/ from their sources."""
 
 import datetime
+import re
 import sys
 from pathlib import Path
 
@@ -8,23 +9,20 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools"))
-import write_readme_tables as tool  # noqa: E402
+import figures  # noqa: E402
+import write_figures as tool  # noqa: E402
 
-BLOCKS = "".join(
-    f"<!-- {page}: written by tools/write_readme_tables.py -->\n<!-- end -->\n"
-    for page in tool.TABLES
-)
 MODELS = """# Page
 
 | other | table |
 |---|---|
 | 1 | 2 |
 
-| model | batch | instance | SDK | published ms | simulated ms | error | bound by |
-|---|---:|---|---|---:|---:|---:|---|
-| a | 1 | inf2 | 2.2 | 1.00 | 1.50 | +50% | DMA |
-| a | 8 | inf2 | 2.2 | 5.00 | 6.00 | +20% | DMA |
-| b | 1 | trn1 | 2.2 | 2.00 | 1.00 | -50% | Vector |
+| model | batch | instance | SDK | published ms | simulated ms | copies ms | error | bound by |
+|---|---:|---|---|---:|---:|---:|---:|---|
+| a | 1 | inf2 | 2.2 | 1.00 | 1.25 | 0.25 | +50% | DMA |
+| a | 8 | inf2 | 2.2 | 5.00 | 6.00 | 0.00 | +20% | DMA |
+| b | 1 | trn1 | 2.2 | 2.00 | 0.75 | 0.25 | -50% | Vector |
 
 More.
 """
@@ -51,39 +49,21 @@ SPEED = """
 """
 
 
-@pytest.fixture
-def root(tmp_path):
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs/whole_models.md").write_text(MODELS)
-    (tmp_path / "docs/kernels.md").write_text(KERNELS)
-    (tmp_path / "docs/performance.md").write_text(SPEED)
-    return tmp_path
-
-
 DAY = datetime.date(2026, 11, 24)
+PAGE = ROOT / "docs" / "page.md"
+BLOCK = "<!-- docs/a.md: written by tools/write_figures.py -->\n<!-- end -->\n"
 
 
-def test_each_model_and_kernel_has_one_row_with_a_date(root):
-    text = tool.with_tables(BLOCKS, root, DAY)
-    assert "| a | 1 | inf2 | 1.00 | 1.50 | +50% | DMA |\n" in text and "| a | 8" not in text
-    assert "| b | 1 | trn1 | 2.00 | 1.00 | -50% | Vector |\n" in text
-    assert "|---|---:|---|---:|---:|---:|---|\n" in text
+def test_each_model_and_kernel_has_one_row():
+    text = tool.whole_models(MODELS)
+    assert "| a | 1 | inf2 | 1.00 | 1.25 | 0.25 | +50% | DMA |\n" in text and "| a | 8" not in text
+    assert "| b | 1 | trn1 | 2.00 | 0.75 | 0.25 | -50% | Vector |\n" in text
+    assert "|---|---:|---|---:|---:|---:|---:|---|\n" in text
+    text = tool.kernels(KERNELS)
     assert "| matmul | auto | 865.65 | 908.50 | 895.33 | Tensor | 96.2% |\n" in text
-    assert (
-        "tiled" not in text
-        and "other" not in text
-        and "small" not in text
-        and text.count("\nAs of 2026-11-24; ") == 3
-    )
-
-
-def test_the_date_changes_with_the_rows_only(root):
-    first = tool.with_tables(BLOCKS, root, DAY)
-    later = DAY + datetime.timedelta(days=1)
-    assert tool.with_tables(first, root, later) == first
-    (root / "docs/kernels.md").write_text(KERNELS.replace("908.50", "900.00"))
-    second = tool.with_tables(first, root, later)
-    assert second.count("As of 2026-11-24") == 2 and second.count("As of 2026-11-25") == 1
+    assert not re.search("tiled|other|small", text)
+    with pytest.raises(ValueError, match="no table has the column 'trn2 peak'"):
+        tool.kernels("no table")
 
 
 def test_the_figure_furthest_from_its_goal_stands_for_its_row():
@@ -97,15 +77,59 @@ def test_the_figure_furthest_from_its_goal_stands_for_its_row():
     assert tool.shortfall({"now": "2.5", "goal": "<= 2.5"}) == 1
 
 
-def test_a_block_that_is_missing_or_double_is_an_error(root):
-    for text in ("", BLOCKS * 2, BLOCKS.replace("docs/kernels.md", "docs/nothing.md")):
-        with pytest.raises(ValueError, match="one for each of TABLES"):
-            tool.with_tables(text, root, DAY)
-    (root / "docs/kernels.md").write_text("no table")
-    with pytest.raises(ValueError, match="no table has the column 'trn2 peak'"):
-        tool.with_tables(BLOCKS, root, DAY)
+def test_the_date_of_a_table_changes_with_its_rows_only(monkeypatch):
+    rows = ["| a |\n|---|\n| 1 |\n"]
+    monkeypatch.setattr(tool, "TABLES", {"docs/a.md": lambda: rows[0]})
+    first = tool.written(BLOCK, PAGE, DAY)
+    assert "| 1 |\n\nAs of 2026-11-24, from [docs/a.md](../docs/a.md).\n<!-- end -->" in first
+    later = DAY + datetime.timedelta(days=1)
+    assert tool.written(first, PAGE, later) == first
+    rows[0] = rows[0].replace("1", "2")
+    assert "| 2 |\n\nAs of 2026-11-25, from" in tool.written(first, PAGE, later)
 
 
-def test_the_tables_of_the_readme_are_those_of_the_pages():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert tool.with_tables(readme, ROOT, DAY) == readme
+def test_a_table_or_figure_that_nothing_defines_is_an_error():
+    with pytest.raises(KeyError, match="docs/a.md"):
+        tool.written(BLOCK, PAGE, DAY)
+    with pytest.raises(KeyError, match="nothing"):
+        tool.written("<!--=nothing-->1<!--/-->", PAGE, DAY)
+
+
+def test_figures_are_written_where_the_page_names_them(monkeypatch):
+    monkeypatch.setitem(figures.FIGURES, "facts", lambda: "300")
+    text = "its <!--=facts-->254<!--/--> facts, <!--=trn2:collective.hop_latency-->2<!--/-->"
+    assert tool.written(text, PAGE, DAY) == (
+        "its <!--=facts-->300<!--/--> facts, <!--=trn2:collective.hop_latency-->1.5 us<!--/-->"
+    )
+
+
+def test_a_fact_has_its_unit():
+    assert figures.figure("trn2:dma.engines") == "16"
+    assert figures.figure("trn2:collective.mesh") == "1 MiB"
+    assert figures.figure("trn2:collective.network_bytes_per_nanosecond") == "25 bytes/ns"
+
+
+def test_figures_of_reports_are_those_of_their_data(monkeypatch):
+    report = {
+        "published": {"overall": {"cases": 7, "mape_percent": 6.25}, "failed": ["a", "b"]},
+        "replay": [{"body_percent": -0.61}, {"body_percent": 0.5}],
+    }
+    monkeypatch.setattr(figures, "stored", lambda name: report)
+    assert figures.figure("files.public") == "9" and figures.figure("files.run") == "7"
+    assert figures.figure("files.mean") == "6.2" and figures.figure("replay.bodies") == "0.6"
+
+
+def test_a_student_s_measurements_are_named_with_their_metric():
+    rows = tool.student_convolutions().splitlines()
+    assert len(rows) == 6 and all("NC latency" in row for row in rows[2:])
+
+
+def test_every_page_has_its_figures_and_every_source_a_table():
+    sources = []
+    for page in tool.pages():
+        text = page.read_text(encoding="utf-8")
+        assert tool.written(text, page, DAY) == text, (
+            f"{page.name} is stale; run tools/write_figures.py"
+        )
+        sources += [block["source"] for block in tool.BLOCK.finditer(text)]
+    assert sorted(sources) == sorted(tool.TABLES)
