@@ -1,5 +1,6 @@
-"""Every Python block of the README, the tutorials and the page of clients runs; claims are
-assertions in the blocks. The blocks of a page run in order, in one process, in an empty folder."""
+"""Every Python block of the README, the tutorials and some pages runs; claims are assertions in the
+blocks, and a `text` block after one is what it prints. The blocks of a page run in order, in one
+process, in an empty folder."""
 
 import importlib.util
 import re
@@ -13,7 +14,10 @@ ROOT = Path(__file__).resolve().parents[3]
 PAGES = ["README.md", "docs/clients.md"]
 PAGES += sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/tutorials/*.md"))
 OPTIONAL = ("accelerate", "lightning")
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^```python\n(?P<code>.*?)^```$(?:\n\n```text\n(?P<output>.*?)^```$)?",
+    re.MULTILINE | re.DOTALL,
+)
 FOLDERS = "device|ops|csrc|python_bindings|benchmarks|models|tools|tests|cmake"
 TREE_PATH = re.compile(rf"`((?:{FOLDERS})/[\w./-]+)`")
 #: Written by the build, or an example of a name; so is a path with "foo".
@@ -21,24 +25,36 @@ NO_PATHS = {"device/isa/list.h", "device/arch/trnN.toml", "tests/X/"}
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]+`")
 LINK = re.compile(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)")
+END = "--- end of a block ---\n"
 
 
-def blocks(page: str) -> list[str]:
-    return BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
+def blocks(page: str) -> list[re.Match[str]]:
+    return list(BLOCK.finditer((ROOT / page).read_text(encoding="utf-8")))
+
+
+def printed_by(code: list[str], folder: Path) -> list[str]:
+    """What each of the blocks prints, run in order."""
+    # A file, because the front ends read the source of kernels.
+    text = f"print({END!r}, end='')\n".join([*code, ""])
+    (folder / "page.py").write_text(text, encoding="utf-8")
+    result = subprocess.run([sys.executable, "page.py"], cwd=folder, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout.split(END)[:-1]
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)])
-def test_the_blocks_of_a_page_run(page, tmp_path):
-    wanted = [name for name in OPTIONAL if f"import {name}" in "".join(blocks(page))]
-    missing = [name for name in wanted if importlib.util.find_spec(name) is None]
+def test_the_blocks_of_a_page_run_and_print_what_stands_below(page, tmp_path):
+    code = [block["code"] for block in blocks(page)]
+    missing = [
+        name
+        for name in OPTIONAL
+        if f"import {name}" in "".join(code) and importlib.util.find_spec(name) is None
+    ]
     if missing:
         pytest.skip(f"not installed: {', '.join(missing)}")
-    # A file, because the front ends read the source of kernels.
-    (tmp_path / "page.py").write_text("\n".join(blocks(page)), encoding="utf-8")
-    result = subprocess.run(
-        [sys.executable, "page.py"], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert result.returncode == 0, result.stdout + result.stderr
+    for block, printed in zip(blocks(page), printed_by(code, tmp_path), strict=True):
+        if block["output"] is not None:
+            assert printed == block["output"], block["code"]
 
 
 def test_tutorials_have_blocks_and_all_are_listed():
