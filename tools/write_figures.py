@@ -54,20 +54,20 @@ def cells(line: str) -> list[str]:
 
 def first_of_each(rows: Iterable[Row], column: str) -> list[Row]:
     """The first row for each value of a column."""
-    found: dict[str, Row] = {}
+    chosen: dict[str, Row] = {}
     for row in rows:
-        found.setdefault(row[column], row)
-    return list(found.values())
+        chosen.setdefault(row[column], row)
+    return list(chosen.values())
 
 
 def best_of_each(rows: Iterable[Row], column: str, percent: str) -> list[Row]:
     """The row with the highest percentage for each value of a column; of equal ones the first."""
-    found: dict[str, Row] = {}
+    chosen: dict[str, Row] = {}
     for row in rows:
-        best = found.setdefault(row[column], row)
+        best = chosen.setdefault(row[column], row)
         if float(row[percent].rstrip("%")) > float(best[percent].rstrip("%")):
-            found[row[column]] = row
-    return list(found.values())
+            chosen[row[column]] = row
+    return list(chosen.values())
 
 
 def markdown(rows: Iterable[Row], columns: dict[str, str]) -> str:
@@ -76,7 +76,7 @@ def markdown(rows: Iterable[Row], columns: dict[str, str]) -> str:
     out = ["| " + " | ".join(columns.values()) + " |\n"]
     number = re.compile(r"[+-]?[\d.,]+%?")
     right = [all(number.fullmatch(row[name]) for row in rows) for name in columns]
-    out.append("|" + "|".join("---:" if each else "---" for each in right) + "|\n")
+    out.append("|" + "|".join("---:" if numeric else "---" for numeric in right) + "|\n")
     out += ["| " + " | ".join(row[name] for name in columns) + " |\n" for row in rows]
     return "".join(out)
 
@@ -153,7 +153,7 @@ def course_convolutions() -> str:
     kernel = importlib.import_module("conv2d").fused_conv2d_maxpool
     data = ROOT / "python_bindings/neuron_sim/fidelity/data/thresholds.toml"
     harnesses = tomllib.loads(data.read_text(encoding="utf-8"))["harness"]
-    (harness,) = (each for each in harnesses if each["arch"] == "trn2")
+    (harness,) = (harness for harness in harnesses if harness["arch"] == "trn2")
     channels, rows = harness["channels"], []
     for case in harness["cases"].values():
         image = numpy.zeros((1, channels, *case["image"]), case["dtype"])

@@ -46,7 +46,7 @@ def test_every_command_of_a_page_is_one_that_the_parser_takes(page):
 
 
 def test_the_model_command_prints_the_row_of_the_table_below_it(tmp_path):
-    command = next(each for each in commands(ROOT / "README.md") if " model bert" in each)
+    command = next(line for line in commands(ROOT / "README.md") if " model bert" in line)
     words = shlex.split(command, comments=True)
     result = subprocess.run(
         [sys.executable, "-m", "neuron_sim", *words[1:], "--json"],
@@ -55,7 +55,7 @@ def test_the_model_command_prints_the_row_of_the_table_below_it(tmp_path):
         env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)},
     )
     assert result.returncode == 0, result.stderr
-    (row,) = (each for each in cells_of(README, "published ms") if each["model"] == words[2])
+    (row,) = (row for row in cells_of(README, "published ms") if row["model"] == words[2])
     (printed,) = json.loads(result.stdout)
     assert f"{printed['latency_ms']:.3f}" == row["simulated ms"]
 
@@ -64,17 +64,17 @@ def test_the_kernel_that_is_timed_prints_the_row_of_the_table_below_it():
     (code,) = re.findall(r"```python\n(from neuron_sim import _core\n.*?)```", README, re.DOTALL)
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(code)
-    (row,) = (each for each in cells_of(README, "trn2 us") if each["kernel"] == "matmul")
+    (row,) = (row for row in cells_of(README, "trn2 us") if row["kernel"] == "matmul")
     assert f"{float(printed.getvalue()):,.2f}" == row["trn2 us"]
 
 
 def test_a_vector_addition_has_one_latency_on_every_page():
     """The kernel of CS149 with row chunks of 128 on trn2: evaluation, demo and tutorial."""
     additions = importlib.import_module("vector_additions").vector_additions("trn2")
-    demo = next(each for each in additions if each.variant == "ROW_CHUNK 128")
+    demo = next(addition for addition in additions if addition.variant == "ROW_CHUNK 128")
     report = json.loads((ROOT / "docs/fidelity.json").read_text(encoding="utf-8"))
     (case,) = (
-        each for each in report["fidelity"]["cases"] if each["id"] == "trn2-vadd-tiled-rc128-25600"
+        case for case in report["fidelity"]["cases"] if case["id"] == "trn2-vadd-tiled-rc128-25600"
     )
     assert demo.simulated_us == pytest.approx(case["simulated"], abs=1e-3)
     assert demo.measured_us == case["measured"]

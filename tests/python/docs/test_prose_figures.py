@@ -88,7 +88,7 @@ def test_no_line_begins_with_the_mark_of_a_figure():
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "numerals"),
     [
         ("254 facts and 6.2 %", ["254", "6.2"]),
         ("<!--=facts-->256<!--/--> facts in `at 3 us`, trn2, fp32, x86-64, [a](b_3.md)", []),
@@ -96,11 +96,11 @@ def test_no_line_begins_with_the_mark_of_a_figure():
         ("```\n1 us\n```\nof four traces", ["four"]),
     ],
 )
-def test_a_figure_of_the_readme_is_a_numeral_or_a_number_in_words(tmp_path, text, found):
+def test_a_figure_of_the_readme_is_a_numeral_or_a_number_in_words(tmp_path, text, numerals):
     page = tmp_path / "page.md"
     page.write_text(text)
     shown = figures(page, f"{NUMBER}|{NUMBER_WORD}", README_CONSTANTS)
-    assert [each.split(": ")[1] for each in shown] == found
+    assert [line.split(": ")[1] for line in shown] == numerals
     assert prose(page, {}).count("\n") == text.count("\n")
 
 
@@ -108,4 +108,4 @@ def test_a_measured_figure_is_a_number_with_a_unit_or_of_counted_things(tmp_path
     page = tmp_path / "page.md"
     page.write_text("within 0.5 % and 268 us of 128 rows, 85 tests, 1-2 ms; version 2.26")
     shown = figures(page, MEASURED, CONSTANTS)
-    assert [each.split(": ")[1] for each in shown] == ["0.5 %", "268 us", "85 tests", "1-2 ms"]
+    assert [line.split(": ")[1] for line in shown] == ["0.5 %", "268 us", "85 tests", "1-2 ms"]
