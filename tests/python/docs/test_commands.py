@@ -16,6 +16,7 @@ from neuron_sim.command_line.parser import build_parser
 
 ROOT = Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+NKI = (ROOT / "docs/nki.md").read_text(encoding="utf-8")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 USAGE = re.compile(r"\[OPTION|\bCOMMAND\b|\.\.\.")
@@ -92,6 +93,26 @@ def test_the_report_of_a_model_prints_the_table_below_it():
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     assert result.stdout == block[2]
+
+
+SCRIPT = re.compile(
+    r"^```python\n(# (\w+\.py)\n.*?)^```\n\n```sh\n(neuron-sim .*?)\n```\n\n```text\n(.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+"""A script, the command that runs it, and how that begins to print."""
+
+
+@pytest.mark.parametrize("script", SCRIPT.findall(NKI), ids=lambda script: script[1])
+def test_a_script_of_the_page_of_nki_prints_what_stands_below_it(script, tmp_path):
+    code, name, command, text = script
+    (tmp_path / name).write_text(code, encoding="utf-8")
+    words = [sys.executable, "-m", "neuron_sim", *command.split()[1:]]
+    result = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert (result.stdout + result.stderr).replace(f"{tmp_path}/", "").startswith(text)
+
+
+def test_the_scripts_of_the_page_of_nki_are_found():
+    assert NKI.count("\n```sh\nneuron-sim run ") == len(SCRIPT.findall(NKI)) == 3
 
 
 def test_the_collective_prints_the_line_below_it():
