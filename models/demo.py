@@ -166,6 +166,7 @@ def show_vector_add() -> None:
             "" if measured is None else f"{measured:.0f} us",
         )
     CONSOLE.print(table)
+    CONSOLE.print("  nc_latency: the kernel, compiled as in the course, with its launch")
     CONSOLE.print("  ROW_CHUNK 256 is an error of the user:")
     message = f"[yellow]{escape(row_chunk_error())}[/]"
     CONSOLE.print(Padding(message, (0, 0, 0, 4)), highlight=False)
