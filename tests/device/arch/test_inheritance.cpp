@@ -53,10 +53,9 @@ TEST(Inheritance, AFileOfItsBasesGenerationKeepsWhatIsKnown) {
   }
 }
 
-TEST(Inheritance, AStandardErrorIsOfTheBasesGenerationOnly) {
-  const std::string fitted =
-      fact("dma.packet", "9", "ns", "fitted") + "standard_error = 0.5\ngenerations = [5]\n";
-  const auto error = [&](const std::string& generation) {
+TEST(Inheritance, AFactOfABaseKeepsItsCertaintyInTheGenerationsThatItsSourceSpeaksOf) {
+  const std::string fitted = fact("dma.packet", "9", "ns", "fitted") + "generations = [5]\n";
+  const auto inherited = [&](const std::string& generation) {
     return read({{"trn2", builtin_text("trn2")},
                  {"middle", "base = \"trn2\"\n" + fitted},
                  {"mine", "base = \"middle\"\n" + generation}},
@@ -64,10 +63,10 @@ TEST(Inheritance, AStandardErrorIsOfTheBasesGenerationOnly) {
         .facts()
         .at("dma.packet");
   };
-  EXPECT_EQ(error("").standard_error, 0.5);
-  EXPECT_EQ(error("generation = 5\n").standard_error, 0.5);
-  EXPECT_EQ(error("generation = 6\n").standard_error, std::nullopt);
-  EXPECT_EQ(error("generation = 6\n").source, "as middle: a test");
+  EXPECT_EQ(inherited("").certainty, "fitted");
+  EXPECT_EQ(inherited("generation = 5\n").certainty, "fitted");
+  EXPECT_EQ(inherited("generation = 6\n").certainty, "assumed");
+  EXPECT_EQ(inherited("generation = 6\n").source, "as middle: a test");
 }
 
 TEST(Inheritance, AListOfGenerationsHoldsNumbersOfGenerations) {
