@@ -159,7 +159,8 @@ tensor_copy_dynamic_dst = Function(
 )
 tensor_copy_dynamic_src = Function(
     example_test="test_old_dynamic::test_an_offset_and_a_range_after_it_are_a_slice",
-    limit_test="test_old_dynamic::test_an_offset_that_points_outside_is_refused_when_the_kernel_runs",
+    limit_test="test_old_dynamic::"
+    "test_an_offset_that_points_outside_is_refused_when_the_kernel_runs",
     cost_test="test_isa_costs::test_a_dynamic_copy_costs_at_least_600_cycles",
 )
 tensor_copy_predicated = Function(

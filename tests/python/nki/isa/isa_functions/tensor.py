@@ -102,7 +102,8 @@ nc_transpose = Function(
             np.transpose,
         ),
     },
-    cost_test="test_isa_costs::test_a_transpose_of_bf16_on_the_tensor_engine_is_a_product_of_its_columns",
+    cost_test="test_isa_costs::"
+    "test_a_transpose_of_bf16_on_the_tensor_engine_is_a_product_of_its_columns",
 )
 quantize_mx = Function(
     signature="dst, src, dst_scale, name=None",
