@@ -73,6 +73,16 @@ def test_the_map_lists_every_page_once():
     assert "tutorials/README.md" in listed
 
 
+def test_the_map_of_the_tests_names_every_folder():
+    named = re.findall(r"`(?:python/)?(\w+)/?`", (ROOT / "tests/README.md").read_text())
+    sources = [
+        *ROOT.glob("tests/*/*.cpp"),
+        *ROOT.glob("tests/*/*.py"),
+        *ROOT.glob("tests/*/*/*.py"),
+    ]
+    assert {source.parent.name for source in sources} - {"python"} <= set(named)
+
+
 def anchors(text: str) -> set[str]:
     """What a link to a page may name: its headings as GitHub spells them, and ids."""
     headings = re.findall(r"^#+ (.+)$", FENCE.sub("", text), re.MULTILINE)
