@@ -139,8 +139,8 @@ def test_a_register_counts_a_loop_and_moves_an_address(trips):
 REFUSED = {
     "a mode": (lambda b, t: b.nc_matmul(t, t, t, perf_mode="fast"), ValueError,
         "perf_mode 'fast' is unknown; allowed: none, double_row"),
-    "a position": (lambda b, t: b.nc_matmul(t, t, t, tile_position=(3, 0), tile_size=(32, 128)),
-        ValueError, "tile_position"),
+    "a position": (lambda b, t: b.nc_matmul(b.psum("sum", [6, 6]), t, t, tile_position=(3, 0),
+        tile_size=(32, 128)), ValueError, "tile_position"),
     "a newer generation": (lambda b, t: b.activate2(t, "exp", t, 1.0, None, "multiply", ""),
         NotImplementedError, "'activate2' needs NeuronCore-v4"),
     "a newer parameter": (lambda b, t: b.dma_copy(t, b.argument("x", [4, 6]), priority=9),
