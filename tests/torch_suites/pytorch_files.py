@@ -74,16 +74,11 @@ def row(
     failed = sum(reason is None for reason in why.values())
     by_cpu = sum(reason == BY_CPU for reason in why.values())
     return {
-        "file": file,
-        "tests": tests,
-        "run": len(results),
-        "passed": counts["passed"],
-        "skipped by torch": counts["skipped"],
-        "fail on the CPU too": by_cpu,
-        "excluded": len(why) - failed - by_cpu,
-        "failed": failed,
+        "file": file, "tests": tests, "run": len(results), "passed": counts["passed"],
+        "skipped by torch": counts["skipped"], "fail on the CPU too": by_cpu,
+        "excluded": len(why) - failed - by_cpu, "failed": failed,
         "device programs": sum(outcome.activity.programs for outcome in results.values()),
-    }
+    }  # fmt: skip
 
 
 def table(rows: Sequence[dict[str, int | str]]) -> str:

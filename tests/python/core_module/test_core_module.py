@@ -12,17 +12,12 @@ ARCHITECTURES = ["inf2", "trn1", "trn2", "trn3"]
 CERTAINTIES = {"documented", "measured", "fitted", "assumed", "derived"}
 # float8_e4m3 of ml_dtypes has infinities, as the chip's; the x4 dtypes are rounded value by value.
 FLOATS = {
-    "float8_e4m3": ml_dtypes.float8_e4m3,
-    "float8_e4m3fn": ml_dtypes.float8_e4m3fn,
-    "float8_e8m0fnu": ml_dtypes.float8_e8m0fnu,
-    "float8_e5m2_x4": ml_dtypes.float8_e5m2,
-    "float8_e4m3fn_x4": ml_dtypes.float8_e4m3fn,
-    "float4_e2m1fn_x4": ml_dtypes.float4_e2m1fn,
-    "float8_e5m2": ml_dtypes.float8_e5m2,
-    "float16": np.float16,
-    "bfloat16": ml_dtypes.bfloat16,
+    "float8_e4m3": ml_dtypes.float8_e4m3, "float8_e4m3fn": ml_dtypes.float8_e4m3fn,
+    "float8_e8m0fnu": ml_dtypes.float8_e8m0fnu, "float8_e5m2_x4": ml_dtypes.float8_e5m2,
+    "float8_e4m3fn_x4": ml_dtypes.float8_e4m3fn, "float4_e2m1fn_x4": ml_dtypes.float4_e2m1fn,
+    "float8_e5m2": ml_dtypes.float8_e5m2, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16,
     "float32": np.float32,
-}
+}  # fmt: skip
 INTEGERS = ["int8", "int16", "int32", "uint8", "uint16", "uint32"]
 
 

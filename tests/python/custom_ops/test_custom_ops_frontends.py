@@ -22,20 +22,16 @@ def samples(place, gradients):
 
     weights, biases = [tensor(3, 6), tensor(6, 5)], [tensor(6), tensor(5)]
     return {
-        "vector_add": (
-            (tensor(3, 4), tensor(3, 4)),
-            {"variant": "direct", "free_dim": 16, "base_addresses": [64, 0, 128]},
-        ),
+        "vector_add": ((tensor(3, 4), tensor(3, 4)),
+            {"variant": "direct", "free_dim": 16, "base_addresses": [64, 0, 128]}),
         "matmul": ((tensor(4, 3), tensor(4, 5)), {"variant": "tiled", "transpose_x": True}),
         "transpose": ((tensor(3, 4),), {"engine": "vector"}),
         "bias_add_activation": ((tensor(2, 3, 4), tensor(4), "gelu"), {}),
-        "conv2d_maxpool": (
-            (tensor(2, 3, 8, 8), tensor(4, 3, 3, 3), tensor(4), 2),
-            {"padding": [1, 1], "activation": "tanh"},
-        ),
+        "conv2d_maxpool": ((tensor(2, 3, 8, 8), tensor(4, 3, 3, 3), tensor(4), 2),
+            {"padding": [1, 1], "activation": "tanh"}),
         "ffnn_forward": ((tensor(4, 3), weights, biases), {}),
         "ffnn_predict": ((tensor(4, 3), weights, biases), {"hidden_activation": "tanh"}),
-    }
+    }  # fmt: skip
 
 
 NAMES = list(samples("cpu", False))

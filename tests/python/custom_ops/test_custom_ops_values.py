@@ -79,12 +79,8 @@ def test_all_variants_of_vector_add_give_the_same(elements, dtype, variant, rows
     assume(variant != "naive" or elements <= 128)
     a, b = values([elements], dtype, seed), values([elements], dtype, seed + 1)
     out = OPS.vector_add(
-        a.to("neuron_sim"),
-        b.to("neuron_sim"),
-        variant=variant,
-        row_chunk=rows,
-        free_dim=free_dim,
-    )
+        a.to("neuron_sim"), b.to("neuron_sim"), variant=variant, row_chunk=rows, free_dim=free_dim,
+    )  # fmt: skip
     assert torch.equal(out.cpu(), a + b)
 
 
@@ -182,14 +178,9 @@ def test_conv2d_maxpool_is_convolution_activation_and_pool(
     x, weight = values(input_shape, dtype, seed), values(weight_shape, dtype, seed + 1)
     bias = values(weight_shape[:1], dtype, seed + 2)
     out = OPS.conv2d_maxpool(
-        laid_out(x, layout, device),
-        laid_out(weight, layout, device),
-        bias.to(device),
-        pool,
-        stride=stride,
-        padding=padding,
-        activation=activation,
-    )
+        laid_out(x, layout, device), laid_out(weight, layout, device), bias.to(device), pool,
+        stride=stride, padding=padding, activation=activation,
+    )  # fmt: skip
     options = {"stride": stride, "padding": padding}
     exact = torch.nn.functional.conv2d(x.double(), weight.double(), bias.double(), **options)
     magnitude = torch.nn.functional.conv2d(

@@ -95,14 +95,9 @@ def test_vector_add_with_tiles_anywhere(
         address += max(free_dim, gap) * dtype.itemsize
     a, b = values([elements], dtype, seed), values([elements], dtype, seed + 1)
     assert_sum(
-        a,
-        b,
-        device,
-        variant="direct",
-        free_dim=free_dim,
-        num_free_tiles=num_free_tiles,
+        a, b, device, variant="direct", free_dim=free_dim, num_free_tiles=num_free_tiles,
         base_addresses=addresses,
-    )
+    )  # fmt: skip
 
 
 def test_the_launch_report_names_overlapping_tiles_and_what_they_cost():

@@ -11,17 +11,11 @@ from neuron_sim.fidelity.measurement import Measurement
 from neuron_sim.fidelity.programs import attention_fusion
 
 FUSION = Measurement(
-    id="x",
-    family="attention",
-    arch="trn2",
-    kernel="fused_attention",
+    id="x", family="attention", arch="trn2", kernel="fused_attention",
     description="fused: q,k,v each loaded with one DMA",
-    shapes="q,k,v (128,512) d_head=128, single head, no mask",
-    dtype="fp32",
-    metric="nki.benchmark NC latency p50",
-    value=1.0,
-    unit="us",
-)
+    shapes="q,k,v (128,512) d_head=128, single head, no mask", dtype="fp32",
+    metric="nki.benchmark NC latency p50", value=1.0, unit="us",
+)  # fmt: skip
 
 
 def softmax(scores):
@@ -70,14 +64,9 @@ def test_every_measured_step_of_the_ladder_computes_attention(step, length, arch
 @pytest.mark.parametrize("step", [0, 4])
 def test_every_measured_step_for_small_heads_computes_attention(step, length, head, arch):
     case = attention.match(
-        dataclasses.replace(
-            FUSION,
-            arch=arch,
-            kernel=f"sdattn step {step}",
-            shapes=f"q,k,v ({length},{head}) one head",
-            dtype="float32 in, bf16 PE operands later",
-        )
-    )
+        dataclasses.replace(FUSION, arch=arch, kernel=f"sdattn step {step}",
+            shapes=f"q,k,v ({length},{head}) one head", dtype="float32 in, bf16 PE operands later"),
+    )  # fmt: skip
     q, k, v = (uniform(length, head, np.float32, seed) for seed in range(3))
     out = np.zeros((length, head), np.float32)
     compute(case.launches[0].build(), [q, k, v, out])

@@ -11,17 +11,11 @@ from neuron_sim.fidelity.kernels import attention_small
 from neuron_sim.fidelity.measurement import Measurement
 
 TILE = Measurement(
-    id="x",
-    family="attention_small",
-    arch="trn2",
-    kernel="single-tile attention V0",
+    id="x", family="attention_small", arch="trn2", kernel="single-tile attention V0",
     description="one attention tile; V2 uses bf16 for P@V, V3/V4 use hardware DGE descriptors",
-    shapes="seq x dim = 128x64",
-    dtype="float32 (bf16 P@V in V2/V4)",
-    metric="benchmark mean latency",
-    value=1.0,
-    unit="us",
-)
+    shapes="seq x dim = 128x64", dtype="float32 (bf16 P@V in V2/V4)",
+    metric="benchmark mean latency", value=1.0, unit="us",
+)  # fmt: skip
 SUFFIXES = ["V0", "V1", "V2-bf16PV", "V3-hwdge", "V4-hwdge-bf16"]
 
 

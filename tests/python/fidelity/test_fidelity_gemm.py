@@ -12,26 +12,15 @@ from neuron_sim.fidelity.measurement import Measurement
 from neuron_sim.fidelity.programs import gemm_autocomp, gemm_docs, gemm_rotation
 
 DOCS = Measurement(
-    id="trn2-gemm-awsdocs-v2",
-    family="gemm",
-    arch="trn2",
-    kernel="matrix_multiply_kernel v2",
+    id="trn2-gemm-awsdocs-v2", family="gemm", arch="trn2", kernel="matrix_multiply_kernel v2",
     description="naive tiled: for m(32) for n(16) for k(64)",
-    shapes="lhsT (8192,4096) rhs (8192,8192): M=4096 K=8192 N=8192, 549.8 GFLOP",
-    dtype="float32",
-    metric="profile timeline end",
-    value=1.0,
-    unit="us",
-)
+    shapes="lhsT (8192,4096) rhs (8192,8192): M=4096 K=8192 N=8192, 549.8 GFLOP", dtype="float32",
+    metric="profile timeline end", value=1.0, unit="us",
+)  # fmt: skip
 AUTOCOMP = dataclasses.replace(
-    DOCS,
-    id="trn1-gemm-autocomp-0",
-    arch="trn1",
-    kernel="gemm step 0",
-    description="naive tiled",
-    dtype="bfloat16",
-    metric="nki.benchmark NC latency p99",
-)
+    DOCS, id="trn1-gemm-autocomp-0", arch="trn1", kernel="gemm step 0", description="naive tiled",
+    dtype="bfloat16", metric="nki.benchmark NC latency p99",
+)  # fmt: skip
 LADDER = dataclasses.replace(
     DOCS,
     id="trn2-gemm2048-bf16-k59",

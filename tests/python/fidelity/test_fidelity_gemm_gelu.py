@@ -11,17 +11,11 @@ from neuron_sim.fidelity.kernels import gemm_gelu
 from neuron_sim.fidelity.measurement import Measurement
 
 BASELINE = Measurement(
-    id="x",
-    family="gemm_gelu",
-    arch="trn2",
-    kernel="mlp_baseline",
+    id="x", family="gemm_gelu", arch="trn2", kernel="mlp_baseline",
     description="TWO kernel launches summed",
-    shapes="lhsT (128,128) rhs (128,512) bias (1,512); M=128 K=128 N=512",
-    dtype="fp32",
-    metric="nki.benchmark NC latency p50",
-    value=1.0,
-    unit="us",
-)
+    shapes="lhsT (128,128) rhs (128,512) bias (1,512); M=128 K=128 N=512", dtype="fp32",
+    metric="nki.benchmark NC latency p50", value=1.0, unit="us",
+)  # fmt: skip
 
 
 def operands(sizes, dtype):

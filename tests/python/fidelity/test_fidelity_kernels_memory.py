@@ -164,13 +164,9 @@ def test_exponentials_are_added():
 
 def test_engine_rates_count_only_the_time_in_which_the_engine_is_active():
     entry = measurement(
-        family="engine",
-        arch="inf2",
-        kernel="tensor_matmul bf16",
-        dtype="bfloat16",
-        description="sustained 128x128x512 matmuls",
-        unit="TFLOP/s",
-    )
+        family="engine", arch="inf2", kernel="tensor_matmul bf16", dtype="bfloat16",
+        description="sustained 128x128x512 matmuls", unit="TFLOP/s",
+    )  # fmt: skip
     case = engine.match(entry)
     timing = case.launches[0].build().time()
     active = timing["utilisation"]["Tensor"] * timing["body_us"]

@@ -86,17 +86,13 @@ def _bound(draw, size):
 
 def _range_item(draw, size, loop):
     return draw.choice(
-        [
-            slice(None),
-            slice(_bound(draw, size), _bound(draw, size)),
+        [slice(None), slice(_bound(draw, size), _bound(draw, size)),
             slice(loop * 2, loop * 2 + draw.randrange(1, 5)),
             slice(draw.randrange(size), None, draw.randrange(1, 4)),
             nl.ds(draw.randrange(size), draw.randrange(1, size + 1)),
-            nl.ds(loop * draw.randrange(4), draw.randrange(1, 5)),
-            draw.randrange(-size, size + 2),
-            loop + draw.randrange(-1, size),
-        ]
-    )
+            nl.ds(loop * draw.randrange(4), draw.randrange(1, 5)), draw.randrange(-size, size + 2),
+            loop + draw.randrange(-1, size)],
+    )  # fmt: skip
 
 
 def _expression_item(draw, loop, rank, size):

@@ -186,17 +186,10 @@ def test_what_is_not_asked_for_is_not_set():
 
 def test_options_are_variables_and_entries_are_put_once(tmp_path):
     once = environment.script_environment(
-        {},
-        architecture="trn3",
-        sanitize=True,
-        profile=str(tmp_path / "new"),
-        dump="schedule",
-        explain_memory=True,
-        timeline=str(tmp_path / "page.html"),
-        advice=True,
-        override=True,
+        {}, architecture="trn3", sanitize=True, profile=str(tmp_path / "new"), dump="schedule",
+        explain_memory=True, timeline=str(tmp_path / "page.html"), advice=True, override=True,
         eager=True,
-    )
+    )  # fmt: skip
     twice = environment.script_environment(once)
     assert twice == once
     assert (

@@ -5,25 +5,19 @@ import torch
 from dense_oracle import all_floats, assert_same, check, on_device, random
 
 CASES = {
-    "mm": (torch.mm, [(130, 257), (257, 515)]),
-    "mm of one": (torch.mm, [(1, 1), (1, 1)]),
+    "mm": (torch.mm, [(130, 257), (257, 515)]), "mm of one": (torch.mm, [(1, 1), (1, 1)]),
     "bmm": (torch.bmm, [(7, 33, 65), (7, 65, 130)]),
     "bias": (torch.addmm, [(51,), (130, 25), (25, 51)]),
     "row bias": (torch.addmm, [(130, 1), (130, 25), (25, 51)]),
     "baddbmm": (torch.baddbmm, [(7, 1, 13), (7, 33, 65), (7, 65, 13)]),
     "addbmm": (torch.addbmm, [(33, 13), (7, 33, 65), (7, 65, 13)]),
-    "mv": (torch.mv, [(300, 200), (200,)]),
-    "addmv": (torch.addmv, [(300,), (300, 200), (200,)]),
-    "dot": (torch.dot, [(1000,), (1000,)]),
-    "ger": (torch.ger, [(130,), (51,)]),
+    "mv": (torch.mv, [(300, 200), (200,)]), "addmv": (torch.addmv, [(300,), (300, 200), (200,)]),
+    "dot": (torch.dot, [(1000,), (1000,)]), "ger": (torch.ger, [(130,), (51,)]),
     "addr": (torch.addr, [(130, 51), (130,), (51,)]),
     "linear": (torch.nn.functional.linear, [(3, 5, 64), (70, 64), (70,)]),
     "matmul": (torch.matmul, [(2, 1, 5, 64), (3, 64, 9)]),
-    "einsum": (
-        lambda q, k: torch.einsum("bqhd,bkhd->bhqk", q, k),
-        [(2, 5, 3, 16), (2, 7, 3, 16)],
-    ),
-}
+    "einsum": (lambda q, k: torch.einsum("bqhd,bkhd->bhqk", q, k), [(2, 5, 3, 16), (2, 7, 3, 16)]),
+}  # fmt: skip
 
 
 @all_floats
@@ -80,13 +74,9 @@ def test_a_product_over_an_empty_dimension_is_the_scaled_addend():
 def test_depths_rows_and_columns_beyond_sbuf_stream():
     check(torch.mm, random(5, 20000), random(20000, 3), backward=False, factor=100)
     check(
-        torch.nn.functional.linear,
-        random(2, 64),
-        random(50257, 64),
-        random(50257),
-        backward=False,
+        torch.nn.functional.linear, random(2, 64), random(50257, 64), random(50257), backward=False,
         factor=4,
-    )
+    )  # fmt: skip
 
 
 def test_a_nan_spoils_its_row_only():

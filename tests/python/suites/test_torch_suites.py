@@ -19,13 +19,9 @@ SHARES = {
 @pytest.mark.parametrize("suite", SHARES)
 def test_a_sample_of_the_suite_equals_the_cpu(suite):
     result = subprocess.run(
-        [
-            *(sys.executable, str(FOLDER), "--suite", suite),
-            *("--share", str(SHARES[suite]), "--processes", "1"),
-        ],
-        capture_output=True,
-        text=True,
-    )
+        [*(sys.executable, str(FOLDER), "--suite", suite),
+            *("--share", str(SHARES[suite]), "--processes", "1")], capture_output=True, text=True,
+    )  # fmt: skip
     assert result.returncode == 0, result.stdout[-5000:] + result.stderr[-2000:]
     assert " passed" in result.stdout and " 0 values" not in result.stdout
 

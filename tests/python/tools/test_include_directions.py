@@ -42,33 +42,23 @@ def tree(tmp_path):
 
 
 ALLOWED = [
-    ("device/a.h", "<sys/mman.h>"),
-    ("device/a.h", "<cstdint>"),
-    ("device/a.h", '"device/base.h"'),
-    ("device/a.h", '"device/written.h"'),
-    ("device/a.cpp", "<fmt/format.h>"),
+    ("device/a.h", "<sys/mman.h>"), ("device/a.h", "<cstdint>"), ("device/a.h", '"device/base.h"'),
+    ("device/a.h", '"device/written.h"'), ("device/a.cpp", "<fmt/format.h>"),
     ("device/a.cpp", "<toml++/toml.h>"),
     ("device/compiler/a.cpp", '"device/compiler/passes.h"'),
     ("python_bindings/core_module/a.cpp", '"device/compiler/passes.h"'),
-    ("ops/a.h", '"device/base.h"'),
-    ("ops/a.cpp", "<dnnl.hpp>"),
-    ("ops/a.cpp", "<oneapi/dnnl/dnnl.hpp>"),
-    ("ops/a.cpp", '"dnnl.h"'),
-    ("csrc/a.h", '"ops/kernel.h"'),
-    ("csrc/a.h", "<ATen/ATen.h>"),
-    ("csrc/a.cpp", "<torch/library.h>"),
-    ("models/cpp/a.cpp", '"csrc/public/backend.h"'),
-    ("models/cpp/a.cpp", '"csrc/neuron_sim.h"'),
-    ("models/cpp/a.cpp", "<torch/torch.h>"),
+    ("ops/a.h", '"device/base.h"'), ("ops/a.cpp", "<dnnl.hpp>"),
+    ("ops/a.cpp", "<oneapi/dnnl/dnnl.hpp>"), ("ops/a.cpp", '"dnnl.h"'),
+    ("csrc/a.h", '"ops/kernel.h"'), ("csrc/a.h", "<ATen/ATen.h>"),
+    ("csrc/a.cpp", "<torch/library.h>"), ("models/cpp/a.cpp", '"csrc/public/backend.h"'),
+    ("models/cpp/a.cpp", '"csrc/neuron_sim.h"'), ("models/cpp/a.cpp", "<torch/torch.h>"),
     ("models/cpp/a.cpp", "<nlohmann/json.hpp>"),
     ("python_bindings/torch_module/a.cpp", "<torch/extension.h>"),
     ("python_bindings/torch_module/a.cpp", '"csrc/guard.h"'),
     ("python_bindings/core_module/a.cpp", "<nanobind/nanobind.h>"),
-    ("tests/device/a.cpp", "<gtest/gtest.h>"),
-    ("tests/csrc/a.cpp", '"csrc/guard.h"'),
-    ("tests/csrc/a.cpp", "<torch/torch.h>"),
-    ("benchmarks/a.cpp", '"ops/kernel.h"'),
-]
+    ("tests/device/a.cpp", "<gtest/gtest.h>"), ("tests/csrc/a.cpp", '"csrc/guard.h"'),
+    ("tests/csrc/a.cpp", "<torch/torch.h>"), ("benchmarks/a.cpp", '"ops/kernel.h"'),
+]  # fmt: skip
 
 FORBIDDEN = [
     ("device/a.h", "<fmt/format.h>", "may be included in .cpp files only"),

@@ -38,14 +38,10 @@ def test_folders_may_include_each_other_in_one_direction(check):
 
 def test_a_circle_of_folders_is_found_although_no_file_is_in_one(check):
     complaints = check(
-        {
-            "device/a/x.h": '#include "ops/b/y.h"\n',
-            "ops/b/y.h": "",
-            "ops/b/z.cpp": '#include "device/c/w.h"\n',
-            "device/c/w.h": '#include "device/a/v.h"\n',
-            "device/a/v.h": "",
-        }
-    )
+        {"device/a/x.h": '#include "ops/b/y.h"\n', "ops/b/y.h": "",
+            "ops/b/z.cpp": '#include "device/c/w.h"\n', "device/c/w.h": '#include "device/a/v.h"\n',
+            "device/a/v.h": ""},
+    )  # fmt: skip
     assert len(complaints) == 1 and complaints[0].startswith("circle of 3: ")
     assert "ops/b/z.cpp includes device/c/w.h" in complaints[0]
 
@@ -72,13 +68,9 @@ def test_a_circle_of_modules_is_found(check, statement):
 
 def test_a_circle_of_packages_is_found_although_no_module_is_in_one(check):
     complaints = check(
-        {
-            f"{PACKAGE}/p/a.py": "from ..q import b\n",
-            f"{PACKAGE}/q/b.py": "",
-            f"{PACKAGE}/q/c.py": "from ..p import d\n",
-            f"{PACKAGE}/p/d.py": "",
-        }
-    )
+        {f"{PACKAGE}/p/a.py": "from ..q import b\n", f"{PACKAGE}/q/b.py": "",
+            f"{PACKAGE}/q/c.py": "from ..p import d\n", f"{PACKAGE}/p/d.py": ""},
+    )  # fmt: skip
     assert len(complaints) == 1 and complaints[0].startswith("circle of 2: ")
 
 

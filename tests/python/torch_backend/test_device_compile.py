@@ -23,17 +23,13 @@ def test_backends_that_generate_no_host_code_work(backend):
 
 
 GRAPHS = {
-    "pointwise": lambda x: x * 2 + 1,
-    "a sum": lambda x: x.sum(),
-    "a sum of rows": lambda x: x.sum(1),
-    "softmax": lambda x: x.softmax(-1),
-    "layer_norm": lambda x: nn.functional.layer_norm(x, (16,)),
-    "a product": lambda x: x @ x.T,
+    "pointwise": lambda x: x * 2 + 1, "a sum": lambda x: x.sum(),
+    "a sum of rows": lambda x: x.sum(1), "softmax": lambda x: x.softmax(-1),
+    "layer_norm": lambda x: nn.functional.layer_norm(x, (16,)), "a product": lambda x: x @ x.T,
     "an index": lambda x: x[torch.arange(3, device=x.device)],
     "random numbers": lambda x: x + torch.rand_like(x),
-    "dropout": lambda x: nn.functional.dropout(x, 0.5),
-    "bfloat16": lambda x: x.bfloat16().mean(),
-}
+    "dropout": lambda x: nn.functional.dropout(x, 0.5), "bfloat16": lambda x: x.bfloat16().mean(),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", GRAPHS)

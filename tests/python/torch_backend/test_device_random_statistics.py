@@ -196,18 +196,13 @@ def test_distributions_have_their_moments_and_the_numbers_of_the_cpu(device):
         torch.manual_seed(12)
         empty = torch.empty(20000, device=place)
         return [
-            torch.rand(20000, device=place),
-            torch.randn(20000, device=place),
-            empty.clone().normal_(3.0, 0.5),
-            empty.clone().uniform_(-2, 2),
-            torch.normal(empty.zero_(), 2.0),
-            torch.randint(-3, 4, (20000,), device=place),
-            torch.bernoulli(empty.fill_(0.25)),
-            torch.randperm(500, device=place),
+            torch.rand(20000, device=place), torch.randn(20000, device=place),
+            empty.clone().normal_(3.0, 0.5), empty.clone().uniform_(-2, 2),
+            torch.normal(empty.zero_(), 2.0), torch.randint(-3, 4, (20000,), device=place),
+            torch.bernoulli(empty.fill_(0.25)), torch.randperm(500, device=place),
             torch.multinomial(torch.tensor([1.0, 0.0, 3.0]).to(place), 20000, replacement=True),
-            torch.rand_like(empty),
-            torch.randint_like(empty, 9),
-        ]
+            torch.rand_like(empty), torch.randint_like(empty, 9),
+        ]  # fmt: skip
 
     found = draw(device)
     assert all(x.device == torch.device(device) for x in found)

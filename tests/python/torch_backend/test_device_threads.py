@@ -53,20 +53,15 @@ def number(i):
 
 
 SCALARS = {
-    "x + i": lambda x, i: x + number(i),
-    "x - i": lambda x, i: x - number(i),
-    "i - x": lambda x, i: number(i) - x,
-    "x * i": lambda x, i: x * number(i),
-    "x / i": lambda x, i: x / (number(i) + 100),
-    "i / x": lambda x, i: number(i) / (x + 10),
+    "x + i": lambda x, i: x + number(i), "x - i": lambda x, i: x - number(i),
+    "i - x": lambda x, i: number(i) - x, "x * i": lambda x, i: x * number(i),
+    "x / i": lambda x, i: x / (number(i) + 100), "i / x": lambda x, i: number(i) / (x + 10),
     "add with alpha": lambda x, i: torch.add(x, x.sin(), alpha=number(i) + 0.3),
     "sub with alpha": lambda x, i: torch.sub(x, 2.5, alpha=number(i) + 0.3),
     "in place": lambda x, i: x.clone().mul_(number(i)).add_(1.5),
     "clamp": lambda x, i: x.clamp(number(i) - 0.01, number(i) + 0.5),
-    "clamp_min": lambda x, i: x.clamp_min(number(i)),
-    "x < i": lambda x, i: x < number(i),
-    "x >= i": lambda x, i: x >= number(i),
-    "x == i": lambda x, i: x.round() == i // 16 - 2,
+    "clamp_min": lambda x, i: x.clamp_min(number(i)), "x < i": lambda x, i: x < number(i),
+    "x >= i": lambda x, i: x >= number(i), "x == i": lambda x, i: x.round() == i // 16 - 2,
     "fill": lambda x, i: torch.empty_like(x).fill_(number(i)),
     "full": lambda x, i: torch.full((3, 2), number(i), device=x.device),
     "masked_fill": lambda x, i: x.masked_fill(x > 0, number(i)),
@@ -81,7 +76,7 @@ SCALARS = {
     "int8": lambda x, i: (x * 10).to(torch.int8) + (i - 60),
     "uint8": lambda x, i: (x * 10).abs().to(torch.uint8) + i,
     "int32 compared": lambda x, i: (x * 10).int() > i - 20,
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("compute", SCALARS.values(), ids=SCALARS)

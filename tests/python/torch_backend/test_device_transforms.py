@@ -156,20 +156,15 @@ def test_ensembles_of_networks():
 
 
 BATCHED = {
-    "a product": lambda t: t @ t.t(),
-    "a reduction": lambda t: t.var(0),
-    "softmax": lambda t: t.softmax(1),
-    "a selection": lambda t: torch.where(t > 0, t, -t),
-    "sorting": lambda t: t.sort(1)[0],
-    "the largest": lambda t: t.max(1)[0],
+    "a product": lambda t: t @ t.t(), "a reduction": lambda t: t.var(0),
+    "softmax": lambda t: t.softmax(1), "a selection": lambda t: torch.where(t > 0, t, -t),
+    "sorting": lambda t: t.sort(1)[0], "the largest": lambda t: t.max(1)[0],
     "a concatenation": lambda t: torch.cat([t, t * 2], 1),
-    "pooling": lambda t: functional.max_pool1d(t, 2),
-    "a running sum": lambda t: t.cumsum(0),
+    "pooling": lambda t: functional.max_pool1d(t, 2), "a running sum": lambda t: t.cumsum(0),
     "a convolution": lambda t: functional.conv1d(t[None], t[:, None, :2], groups=4),
-    "padding": lambda t: functional.pad(t, (1, 2)),
-    "a window": lambda t: t.unfold(1, 2, 1),
+    "padding": lambda t: functional.pad(t, (1, 2)), "a window": lambda t: t.unfold(1, 2, 1),
     "cross entropy": lambda t: functional.cross_entropy(t, torch.arange(4, device=t.device) % 3),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BATCHED)

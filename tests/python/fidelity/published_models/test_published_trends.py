@@ -7,14 +7,9 @@ from neuron_sim.fidelity.published_models.trends import as_objects, as_text, tre
 def row(measured, simulated, batch=1, context=4096, input=128, **others):
     fields = {"model": "m", "instance": "i", "figure": "TPOT", **others}
     return Comparison(
-        batch=batch,
-        context=context,
-        input=input,
-        measured_ms=measured,
-        simulated_ms=simulated,
-        bound="DMA",
-        **fields,
-    )
+        batch=batch, context=context, input=input, measured_ms=measured, simulated_ms=simulated,
+        bound="DMA", **fields,
+    )  # fmt: skip
 
 
 def test_a_pair_differs_in_one_size_and_nothing_else():

@@ -79,19 +79,14 @@ def test_a_scan_starts_at_a_column():
 
 
 ACTIVATIONS = {
-    "exp": (nl.exp, np.exp, 0),
-    "tanh": (np.tanh, np.tanh, 0),
-    "square": (nl.square, np.square, 0),
-    "copy": (nl.copy, lambda x: x, 0),
-    "sqrt": (nl.sqrt, np.sqrt, 1.5),
-    "rsqrt": (nl.rsqrt, lambda x: 1 / np.sqrt(x), 1.5),
-    "log": (np.log, np.log, 1.5),
+    "exp": (nl.exp, np.exp, 0), "tanh": (np.tanh, np.tanh, 0), "square": (nl.square, np.square, 0),
+    "copy": (nl.copy, lambda x: x, 0), "sqrt": (nl.sqrt, np.sqrt, 1.5),
+    "rsqrt": (nl.rsqrt, lambda x: 1 / np.sqrt(x), 1.5), "log": (np.log, np.log, 1.5),
     "relu": (nl.relu, lambda x: np.maximum(x, 0), 0),
     "sigmoid": (nl.sigmoid, lambda x: 1 / (1 + np.exp(-x)), 0),
-    "silu": (nl.silu, lambda x: x / (1 + np.exp(-x)), 0),
-    "abs": (np.abs, np.abs, 0),
+    "silu": (nl.silu, lambda x: x / (1 + np.exp(-x)), 0), "abs": (np.abs, np.abs, 0),
     "sin": (np.sin, np.sin, 0),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
@@ -109,13 +104,9 @@ def test_activation_with_a_sum_per_partition():
     def body(dst, a):
         total = nl.ndarray((128, 1), nl.float32)
         nisa.activation(
-            dst,
-            nl.exp,
-            a,
-            reduce_op=nl.add,
-            reduce_res=total,
+            dst, nl.exp, a, reduce_op=nl.add, reduce_res=total,
             reduce_cmd=nisa.reduce_cmd.reset_reduce,
-        )
+        )  # fmt: skip
         nisa.tensor_scalar(dst, dst, nl.divide, total)
 
     powers = np.exp(A.astype(np.float64))

@@ -35,14 +35,9 @@ def test_select_reduce_selects_and_keeps_the_maximum():
     def body(dst, a, truth):
         largest = nl.ndarray((128, 1), nl.float32)
         nisa.select_reduce(
-            dst,
-            truth,
-            a,
-            -2.0,
-            reduce_res=largest,
-            reduce_cmd=nisa.reduce_cmd.reset_reduce,
+            dst, truth, a, -2.0, reduce_res=largest, reduce_cmd=nisa.reduce_cmd.reset_reduce,
             reduce_op=nl.maximum,
-        )
+        )  # fmt: skip
         nisa.tensor_scalar(dst, dst, nl.subtract, largest)
 
     chosen = np.where(TRUTH != 0, A, np.float32(-2.0))

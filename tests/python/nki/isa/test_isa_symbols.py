@@ -120,16 +120,12 @@ OPERATORS = {
     "add": [np.add, new_nl.add, old_nl.add, new_nl.sum],
     "maximum": [np.maximum, np.max, np.amax, new_nl.maximum, old_nl.max],
     "minimum": [np.min, new_nl.min, old_nl.minimum],
-    "multiply": [np.multiply, np.prod, new_nl.multiply],
-    "exp": [np.exp, new_nl.exp, old_nl.exp],
-    "copy": [np.copy, new_nl.copy, old_nl.copy],
-    "abs": [np.abs, abs, new_nl.abs],
+    "multiply": [np.multiply, np.prod, new_nl.multiply], "exp": [np.exp, new_nl.exp, old_nl.exp],
+    "copy": [np.copy, new_nl.copy, old_nl.copy], "abs": [np.abs, abs, new_nl.abs],
     "logical_and": [np.logical_and, old_nl.logical_and, old_nl.all],
-    "greater_equal": [np.greater_equal, new_nl.greater_equal],
-    "average": [np.mean, new_nl.average],
-    "rsqrt": [new_nl.rsqrt, old_nl.rsqrt],
-    "": [None, new_nl.bypass],
-}
+    "greater_equal": [np.greater_equal, new_nl.greater_equal], "average": [np.mean, new_nl.average],
+    "rsqrt": [new_nl.rsqrt, old_nl.rsqrt], "": [None, new_nl.bypass],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("word", OPERATORS)

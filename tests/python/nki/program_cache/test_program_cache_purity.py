@@ -86,16 +86,10 @@ def remembered():
 
 
 IMPURE = {
-    "counter": counting,
-    "global statement": counting_globally,
-    "attribute of the function": counting_on_itself,
-    "attribute by name": attribute_by_name,
-    "globals()": globals_by_name,
-    "__globals__": reads_its_globals,
-    "eval": evaluates,
-    "print": prints,
-    "class statement": defines_a_class,
-    "vars": star,
+    "counter": counting, "global statement": counting_globally,
+    "attribute of the function": counting_on_itself, "attribute by name": attribute_by_name,
+    "globals()": globals_by_name, "__globals__": reads_its_globals, "eval": evaluates,
+    "print": prints, "class statement": defines_a_class, "vars": star,
     "lru_cache": lambda a: emit(a, remembered()[0]),
     "next of an iterator": lambda a: emit(a, float(next(ITERATOR))),
     "random.random": lambda a: emit(a, random.random()),
@@ -104,12 +98,11 @@ IMPURE = {
     "default_rng": lambda a: emit(a, np.random.default_rng().random()),
     "time": lambda a: emit(a, time.perf_counter()),
     "files": lambda a: emit(a, float(len(open(os.devnull).read()))),
-    "id": lambda a: emit(a, float(id(a) % 7)),
-    "hash": lambda a: emit(a, float(hash("a") % 7)),
+    "id": lambda a: emit(a, float(id(a) % 7)), "hash": lambda a: emit(a, float(hash("a") % 7)),
     "a module as a value": lambda a: emit(a, (lambda module: module.pi)(math)),
     "frames": lambda a: emit(a, float(sys._getframe(1).f_lineno)),
     "empty memory": lambda a: emit(a, float(np.empty(3).size)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", IMPURE)

@@ -12,23 +12,18 @@ from .tiles import column, half, hundreds, old_wide, tile, wide
 
 activate2 = Function(
     signature="dst, op, data, imm0, imm1, op0, op1, relu_param=0.0, reverse0=False, "
-    "reverse1=False, reduce_op=None, reduce_res=None, reduce_cmd=reduce_cmd.idle, name=None",
+        "reverse1=False, reduce_op=None, reduce_res=None, reduce_cmd=reduce_cmd.idle, "
+        "name=None",
     limit=Limit(
-        lambda k: nisa.activate2(
-            tile(128, 40), nl.exp, tile(128, 40), tile(128, k), 0.0, nl.multiply, nl.add
-        ),
-        (1, 2),
+        lambda k: nisa.activate2(tile(128, 40), nl.exp, tile(128, 40), tile(128, k), 0.0,
+            nl.multiply, nl.add), (1, 2),
         "operand 'imm0[128, 2]' of 'activate2' must have one element per partition, but it has 2.",
-        architecture="trn3",
-    ),
-    costs=Cost(
-        "Scalar",
+        architecture="trn3"),
+    costs=Cost("Scalar",
         lambda n: nisa.activate2(wide(n), nl.copy, wide(n), 1.0, 0.0, nl.multiply, nl.add),
-        (None, None, 1),
-        undocumented=True,
-    ),
+        (None, None, 1), undocumented=True),
     example_test="test_isa_selections::test_activate2_configures_its_stage_on_trn3",
-)
+)  # fmt: skip
 activation = Function(
     signature="dst, op, data, bias=None, scale=1.0, reduce_op=None, reduce_res=None, "
     "reduce_cmd=reduce_cmd.idle, name=None",
@@ -74,36 +69,25 @@ activation = Function(
 activation_reduce = Function(
     signature="dst, op, data, reduce_op, reduce_res, bias=None, scale=1.0, name=None",
     old_signature="op, data, *, reduce_op, reduce_res, bias=None, scale=1.0, mask=None, "
-    "dtype=None, **kwargs",
+        "dtype=None, **kwargs",
     limit=Limit(
-        lambda k: nisa.activation_reduce(
-            tile(128, 40), nl.exp, tile(128, 40), nl.add, tile(128, k)
-        ),
-        (1, 2),
+        lambda k: nisa.activation_reduce(tile(128, 40), nl.exp, tile(128, 40), nl.add,
+            tile(128, k)), (1, 2),
         "operand 'reduce_res[128, 2]' of 'activation_reduce' must have one element per "
-        "partition, but it has 2.",
-    ),
-    costs=Cost(
-        "Scalar",
-        lambda n: nisa.activation_reduce(wide(n), nl.copy, wide(n), nl.add, column()),
-        EVERYWHERE,
+        "partition, but it has 2."),
+    costs=Cost("Scalar",
+        lambda n: nisa.activation_reduce(wide(n), nl.copy, wide(n), nl.add, column()), EVERYWHERE,
         READ_ACCUMULATOR,
-        old_body=lambda n: old_nisa.activation_reduce(
-            old_nl.copy, old_wide(n), reduce_op=np.add, reduce_res=old_wide(1)
-        ),
-    ),
+        old_body=lambda n: old_nisa.activation_reduce(old_nl.copy, old_wide(n), reduce_op=np.add,
+            reduce_res=old_wide(1))),
     example_test="test_isa_reductions::test_activation_reduce_writes_function_and_sum",
-)
+)  # fmt: skip
 exponential = Function(
     signature="dst, src, max_value=0.0, reduce_res=None, reduce_cmd=reduce_cmd.idle, "
-    "reduce_init=0.0, name=None",
-    limit=Limit(
-        lambda k: nisa.exponential(tile(128, 40), tile(128, 40), tile(128, k)),
-        (1, 2),
-        "operand 'max_value[128, 2]' of 'exponential' must have one element per partition, "
-        "but it has 2.",
-        architecture="trn3",
-    ),
+        "reduce_init=0.0, name=None",
+    limit=Limit(lambda k: nisa.exponential(tile(128, 40), tile(128, 40), tile(128, k)), (1, 2),
+        "operand 'max_value[128, 2]' of 'exponential' must have one element per partition, but it "
+        "has 2.", architecture="trn3"),
     costs=Cost("Vector", lambda n: nisa.exponential(half(n), half(n)), (None, None, 1 / 4)),
     example_test="test_isa_selections::test_exponential_sums_on_trn3",
-)
+)  # fmt: skip

@@ -24,26 +24,17 @@ def _below_the_diagonal(a):
 
 affine_select = Function(
     signature="dst, pattern, channel_multiplier, on_true_tile, on_false_value, cmp_op=equal, "
-    "offset=0, name=None",
+        "offset=0, name=None",
     old_signature="pred, on_true_tile, on_false_value, *, mask=None, dtype=None, **kwargs",
-    limit=Limit(
-        lambda k: nisa.affine_select(tile(128, 40), [[1, k]], 1, tile(128, 40), 0.0),
+    limit=Limit(lambda k: nisa.affine_select(tile(128, 40), [[1, k]], 1, tile(128, 40), 0.0),
         (40, 41),
         "size0 41 of the pattern of 'affine_select' must be from 1 to the 40 elements per "
-        "partition of operand 'dst'.",
-    ),
-    costs=Cost(
-        "GpSimd",
-        lambda n: nisa.affine_select(wide(n), [[1, n]], 1, wide(n), 0.0),
-        EVERYWHERE,
-        old_body=_affine_select,
-    ),
-    examples=Example(
-        _below_the_diagonal,
-        [hundreds(128, 128)],
-        lambda a: np.where(np.tri(128, k=-1) > 0, a, old_nl.fp32.min),
-    ),
-)
+        "partition of operand 'dst'."),
+    costs=Cost("GpSimd", lambda n: nisa.affine_select(wide(n), [[1, n]], 1, wide(n), 0.0),
+        EVERYWHERE, old_body=_affine_select),
+    examples=Example(_below_the_diagonal, [hundreds(128, 128)],
+        lambda a: np.where(np.tri(128, k=-1) > 0, a, old_nl.fp32.min)),
+)  # fmt: skip
 # At the vendor, but not there yet: test_isa_symbols proves that nki.isa says so.
 builtin_custom_op = Function()
 reciprocal = Function(
@@ -67,115 +58,66 @@ reciprocal = Function(
 scalar_tensor_tensor = Function(
     signature="dst, data, op0, operand0, op1, operand1, reverse0=False, reverse1=False, name=None",
     old_signature="*, data, op0, operand0, op1, operand1, reverse0=False, reverse1=False, "
-    "dtype=None, mask=None, **kwargs",
+        "dtype=None, mask=None, **kwargs",
     limit=Limit(
-        lambda k: nisa.scalar_tensor_tensor(
-            tile(128, 40), tile(128, 40), nl.add, 1.0, nl.multiply, tile(128, k)
-        ),
-        (40, 39),
-        "number of elements per partition mismatch in parameters (dst[128, 40], operand1[128,"
-        " 39]) of 'scalar_tensor_tensor'",
-    ),
-    costs=Cost(
-        "Vector",
+        lambda k: nisa.scalar_tensor_tensor(tile(128, 40), tile(128, 40), nl.add, 1.0, nl.multiply,
+            tile(128, k)), (40, 39),
+        "number of elements per partition mismatch in parameters (dst[128, 40], operand1[128, "
+        "39]) of 'scalar_tensor_tensor'"),
+    costs=Cost("Vector",
         lambda n: nisa.scalar_tensor_tensor(wide(n), wide(n), nl.add, 1.0, nl.multiply, wide(n)),
         TWO_IN_SBUF,
-        old_body=lambda n: old_nisa.scalar_tensor_tensor(
-            data=old_wide(n),
-            op0=np.add,
-            operand0=1.0,
-            op1=np.multiply,
-            operand1=old_wide(n),
-        ),
-    ),
+        old_body=lambda n: old_nisa.scalar_tensor_tensor(data=old_wide(n), op0=np.add, operand0=1.0,
+            op1=np.multiply, operand1=old_wide(n))),
     example_test="test_isa_old::test_an_instruction_returns_its_result[scalar_tensor_tensor]",
-)
+)  # fmt: skip
 tensor_scalar = Function(
-    signature="dst, data, op0, operand0, reverse0=False, op1=None, operand1=None, "
-    "reverse1=False, engine=engine.unknown, name=None",
-    old_signature="data, op0, operand0, reverse0=False, op1=None, operand1=None, "
-    "reverse1=False, *, dtype=None, mask=None, engine=engine.unknown, **kwargs",
-    limit=Limit(
-        lambda k: nisa.tensor_scalar(tile(128, 40), tile(128, 40), nl.add, tile(128, k)),
+    signature="dst, data, op0, operand0, reverse0=False, op1=None, operand1=None, reverse1=False, "
+        "engine=engine.unknown, name=None",
+    old_signature="data, op0, operand0, reverse0=False, op1=None, operand1=None, reverse1=False, "
+        "*, dtype=None, mask=None, engine=engine.unknown, **kwargs",
+    limit=Limit(lambda k: nisa.tensor_scalar(tile(128, 40), tile(128, 40), nl.add, tile(128, k)),
         (1, 2),
-        "operand 'operand0[128, 2]' of 'tensor_scalar' must have one element per partition, "
-        "but it has 2.",
-    ),
+        "operand 'operand0[128, 2]' of 'tensor_scalar' must have one element per partition, but "
+        "it has 2."),
     costs={
-        "": Cost(
-            "Vector",
-            lambda n: nisa.tensor_scalar(wide(n), wide(n), nl.add, 1.0),
-            (1, 1 / 2, 1 / 2),
-            old_body=lambda n: old_nisa.tensor_scalar(old_wide(n), np.add, 1.0),
-        ),
-        "of bf16": Cost(
-            "Vector",
-            lambda n: nisa.tensor_scalar(half(n), half(n), nl.add, 1.0),
-            (1, 1 / 4, 1 / 4),
-            old_body=lambda n: old_nisa.tensor_scalar(old_half(n), np.add, 1.0),
-        ),
-        "on GpSimd": Cost(
-            "GpSimd",
-            lambda n: nisa.tensor_scalar(
-                wide(n), wide(n), nl.rsqrt, 0.0, engine=nisa.engine.gpsimd
-            ),
-            (4, 4, 4),
-        ),
+        "": Cost("Vector", lambda n: nisa.tensor_scalar(wide(n), wide(n), nl.add, 1.0),
+            (1, 1 / 2, 1 / 2), old_body=lambda n: old_nisa.tensor_scalar(old_wide(n), np.add, 1.0)),
+        "of bf16": Cost("Vector", lambda n: nisa.tensor_scalar(half(n), half(n), nl.add, 1.0),
+            (1, 1 / 4, 1 / 4), old_body=lambda n: old_nisa.tensor_scalar(old_half(n), np.add, 1.0)),
+        "on GpSimd": Cost("GpSimd",
+            lambda n: nisa.tensor_scalar(wide(n), wide(n), nl.rsqrt, 0.0,
+                engine=nisa.engine.gpsimd), (4, 4, 4)),
     },
     examples={
-        "": Example(
-            lambda a: old_nisa.tensor_scalar(a, np.subtract, 1.0),
-            [hundreds(128, 512)],
-            lambda a: a - 1,
-        ),
-        "reversed": Example(
-            lambda a: old_nisa.tensor_scalar(a, np.subtract, 1.0, reverse0=True),
-            [hundreds(128, 512)],
-            lambda a: 1 - a,
-        ),
+        "": Example(lambda a: old_nisa.tensor_scalar(a, np.subtract, 1.0), [hundreds(128, 512)],
+            lambda a: a - 1),
+        "reversed": Example(lambda a: old_nisa.tensor_scalar(a, np.subtract, 1.0, reverse0=True),
+            [hundreds(128, 512)], lambda a: 1 - a),
         "of two operators": Example(
-            lambda e, f: old_nisa.tensor_scalar(
-                e, op0=np.multiply, operand0=f, op1=np.add, operand1=2.5
-            ),
-            [hundreds(64, 1024), hundreds(64, 1)],
-            lambda e, f: e * f + 2.5,
-        ),
+            lambda e, f: old_nisa.tensor_scalar(e, op0=np.multiply, operand0=f, op1=np.add,
+                operand1=2.5), [hundreds(64, 1024), hundreds(64, 1)], lambda e, f: e * f + 2.5),
     },
-)
+)  # fmt: skip
 tensor_tensor = Function(
     signature="dst, data1, data2, op, engine=engine.unknown, name=None",
     old_signature="data1, data2, op, *, dtype=None, mask=None, engine=engine.unknown, **kwargs",
-    limit=Limit(
-        lambda k: nisa.tensor_tensor(tile(128, 40), tile(128, 40), tile(k, 40), nl.add),
+    limit=Limit(lambda k: nisa.tensor_tensor(tile(128, 40), tile(128, 40), tile(k, 40), nl.add),
         (128, 127),
-        "number of partitions (dimension 0 size of a tile) mismatch in parameters (data1[128,"
-        " 40], data2[127, 40]) of 'tensor_tensor'",
-    ),
+        "number of partitions (dimension 0 size of a tile) mismatch in parameters (data1[128, "
+        "40], data2[127, 40]) of 'tensor_tensor'"),
     costs={
-        "": Cost(
-            "Vector",
-            lambda n: nisa.tensor_tensor(wide(n), wide(n), wide(n), nl.add),
+        "": Cost("Vector", lambda n: nisa.tensor_tensor(wide(n), wide(n), wide(n), nl.add),
             TWO_IN_SBUF,
-            old_body=lambda n: old_nisa.tensor_tensor(old_wide(n), old_wide(n), np.add),
-        ),
-        "with PSUM": Cost(
-            "Vector",
-            lambda n: nisa.tensor_tensor(wide(n), wide(n), wide(n, psum=True), nl.add),
-            EVERYWHERE,
-            old_body=lambda n: old_nisa.tensor_tensor(
-                old_wide(n), old_wide(n, buffer=old_nl.psum), np.add
-            ),
-        ),
-        "of bf16": Cost(
-            "Vector",
-            lambda n: nisa.tensor_tensor(half(n), half(n), half(n), nl.add),
+            old_body=lambda n: old_nisa.tensor_tensor(old_wide(n), old_wide(n), np.add)),
+        "with PSUM": Cost("Vector",
+            lambda n: nisa.tensor_tensor(wide(n), wide(n), wide(n, psum=True), nl.add), EVERYWHERE,
+            old_body=lambda n: old_nisa.tensor_tensor(old_wide(n), old_wide(n, buffer=old_nl.psum),
+                np.add)),
+        "of bf16": Cost("Vector", lambda n: nisa.tensor_tensor(half(n), half(n), half(n), nl.add),
             (1, 1 / 2, 1 / 2),
-            old_body=lambda n: old_nisa.tensor_tensor(old_half(n), old_half(n), np.add),
-        ),
+            old_body=lambda n: old_nisa.tensor_tensor(old_half(n), old_half(n), np.add)),
     },
-    examples=Example(
-        lambda a, b: old_nisa.tensor_tensor(a, b, op=old_nl.add),
-        [hundreds(128, 512), hundreds(128, 512)],
-        lambda a, b: a + b,
-    ),
-)
+    examples=Example(lambda a, b: old_nisa.tensor_tensor(a, b, op=old_nl.add),
+        [hundreds(128, 512), hundreds(128, 512)], lambda a, b: a + b),
+)  # fmt: skip

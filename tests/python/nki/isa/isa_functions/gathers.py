@@ -48,39 +48,25 @@ local_gather = Function(
 )
 nc_n_gather = Function(
     signature="dst, data, indices, name=None",
-    limit=Limit(
-        lambda k: nisa.nc_n_gather(tile(128, 40), tile(128, 40), tile(128, 40, dtype=k)),
+    limit=Limit(lambda k: nisa.nc_n_gather(tile(128, 40), tile(128, 40), tile(128, 40, dtype=k)),
         (nl.uint32, nl.int32),
         "dtype int32 of operand 'indices' of 'nc_n_gather' is not supported; expected uint32.",
-        error=TypeError,
-    ),
-    costs=Cost(
-        "GpSimd",
-        lambda n: nisa.nc_n_gather(wide(n), wide(n), wide(n, nl.uint32)),
-        (2, 2, 2),
-        undocumented=True,
-    ),
+        error=TypeError),
+    costs=Cost("GpSimd", lambda n: nisa.nc_n_gather(wide(n), wide(n), wide(n, nl.uint32)),
+        (2, 2, 2), undocumented=True),
     example_test="test_isa_gathers::test_nc_n_gather_takes_elements_of_each_partition",
-)
+)  # fmt: skip
 nc_stream_shuffle = Function(
     signature="dst, src, shuffle_mask, name=None",
     old_signature="src, dst, shuffle_mask, *, dtype=None, mask=None, **kwargs",
-    limit=Limit(
-        lambda k: nisa.nc_stream_shuffle(tile(128, 40), tile(128, 40), [k] * 32),
-        (31, 32),
-        "shuffle_mask[0] of 'nc_stream_shuffle' is 32, but must be 0 to 31, or 255 to leave "
-        "the partition unchanged.",
-    ),
-    costs=Cost(
-        "Vector",
-        lambda n: nisa.nc_stream_shuffle(wide(n), wide(n), list(range(32))),
-        EVERYWHERE,
-        old_body=_shuffle,
-    ),
+    limit=Limit(lambda k: nisa.nc_stream_shuffle(tile(128, 40), tile(128, 40), [k] * 32), (31, 32),
+        "shuffle_mask[0] of 'nc_stream_shuffle' is 32, but must be 0 to 31, or 255 to leave the "
+        "partition unchanged."),
+    costs=Cost("Vector", lambda n: nisa.nc_stream_shuffle(wide(n), wide(n), list(range(32))),
+        EVERYWHERE, old_body=_shuffle),
     examples={
         "": Example(_swapped, [hundreds(32, 128)], lambda a: np.concatenate([a[16:], a[:16]])),
-        "as a broadcast": Example(
-            _to_all_partitions, [hundreds(1, 128)], lambda a: np.repeat(a, 32, axis=0)
-        ),
+        "as a broadcast": Example(_to_all_partitions, [hundreds(1, 128)],
+            lambda a: np.repeat(a, 32, axis=0)),
     },
-)
+)  # fmt: skip

@@ -59,101 +59,58 @@ bn_aggr = Function(
 bn_stats = Function(
     signature="dst, data, name=None",
     old_signature="data, *, mask=None, dtype=None, **kwargs",
-    limit=Limit(
-        lambda k: nisa.bn_stats(tile(128, 6), tile(128, k)),
-        (512, 513),
-        "size of dimension 1 in 'data[128, 513]' of 'bn_stats' exceed architecture limitation"
-        " of 512. (architecture trn2)",
-    ),
-    costs=Cost(
-        "Vector",
-        lambda n: nisa.bn_stats(tile(128, 6), wide(n)),
-        EVERYWHERE,
-        old_body=lambda n: old_nisa.bn_stats(old_wide(n)),
-    ),
-    examples=Example(
-        _statistics,
-        [hundreds(128, 1024)],
-        lambda a: np.stack([a.mean(axis=1), a.var(axis=1)], axis=1),
-    ),
-)
+    limit=Limit(lambda k: nisa.bn_stats(tile(128, 6), tile(128, k)), (512, 513),
+        "size of dimension 1 in 'data[128, 513]' of 'bn_stats' exceed architecture limitation of "
+        "512. (architecture trn2)"),
+    costs=Cost("Vector", lambda n: nisa.bn_stats(tile(128, 6), wide(n)), EVERYWHERE,
+        old_body=lambda n: old_nisa.bn_stats(old_wide(n))),
+    examples=Example(_statistics, [hundreds(128, 1024)],
+        lambda a: np.stack([a.mean(axis=1), a.var(axis=1)], axis=1)),
+)  # fmt: skip
 tensor_partition_reduce = Function(
     signature="dst, op, data, name=None",
     old_signature="op, data, *, mask=None, dtype=None, **kwargs",
-    limit=Limit(
-        lambda k: nisa.tensor_partition_reduce(tile(1, k), nl.add, tile(128, 40)),
-        (40, 41),
-        "number of elements per partition mismatch in parameters (dst[1, 41], data[128, 40]) "
-        "of 'tensor_partition_reduce'",
-    ),
-    costs=Cost(
-        "GpSimd",
-        lambda n: nisa.tensor_partition_reduce(tile(1, n), nl.add, wide(n)),
-        (8, 8, 8),
-        undocumented=True,
-        old_body=lambda n: old_nisa.tensor_partition_reduce(np.add, old_wide(n)),
-    ),
-    examples=Example(
-        lambda a: old_nisa.tensor_partition_reduce(np.add, a),
-        [hundreds(128, 32, 4)],
-        lambda a: a.sum(axis=0, keepdims=True),
-    ),
-)
+    limit=Limit(lambda k: nisa.tensor_partition_reduce(tile(1, k), nl.add, tile(128, 40)), (40, 41),
+        "number of elements per partition mismatch in parameters (dst[1, 41], data[128, 40]) of "
+        "'tensor_partition_reduce'"),
+    costs=Cost("GpSimd", lambda n: nisa.tensor_partition_reduce(tile(1, n), nl.add, wide(n)),
+        (8, 8, 8), undocumented=True,
+        old_body=lambda n: old_nisa.tensor_partition_reduce(np.add, old_wide(n))),
+    examples=Example(lambda a: old_nisa.tensor_partition_reduce(np.add, a), [hundreds(128, 32, 4)],
+        lambda a: a.sum(axis=0, keepdims=True)),
+)  # fmt: skip
 tensor_reduce = Function(
     signature="dst, op, data, axis, negate=False, keepdims=False, name=None",
     old_signature="op, data, axis, *, mask=None, dtype=None, negate=False, keepdims=False, "
-    "**kwargs",
-    limit=Limit(
-        lambda k: nisa.tensor_reduce(tile(128, k), nl.add, tile(128, 40), 1),
-        (1, 2),
-        "operand 'dst' of 'tensor_reduce' (tensor[128, 2]) must have 1 elements per "
-        "partition: operand 'data' (tensor[128, 40]) without its last 1 dimensions.",
-    ),
+        "**kwargs",
+    limit=Limit(lambda k: nisa.tensor_reduce(tile(128, k), nl.add, tile(128, 40), 1), (1, 2),
+        "operand 'dst' of 'tensor_reduce' (tensor[128, 2]) must have 1 elements per partition: "
+        "operand 'data' (tensor[128, 40]) without its last 1 dimensions."),
     costs={
-        "": Cost(
-            "Vector",
-            lambda n: nisa.tensor_reduce(column(), nl.add, wide(n), 1),
-            EVERYWHERE,
-            old_body=lambda n: old_nisa.tensor_reduce(np.add, old_wide(n), axis=1),
-        ),
-        "of bf16": Cost(
-            "Vector",
-            lambda n: nisa.tensor_reduce(column(nl.bfloat16), nl.add, half(n), 1),
-            (1 / 2,) * 3,
-            old_body=lambda n: old_nisa.tensor_reduce(np.add, old_half(n), axis=1),
-        ),
+        "": Cost("Vector", lambda n: nisa.tensor_reduce(column(), nl.add, wide(n), 1), EVERYWHERE,
+            old_body=lambda n: old_nisa.tensor_reduce(np.add, old_wide(n), axis=1)),
+        "of bf16": Cost("Vector",
+            lambda n: nisa.tensor_reduce(column(nl.bfloat16), nl.add, half(n), 1), (1 / 2,) * 3,
+            old_body=lambda n: old_nisa.tensor_reduce(np.add, old_half(n), axis=1)),
     },
-    examples=Example(
-        lambda a: old_nisa.tensor_reduce(np.add, a, axis=[1]),
-        [hundreds(128, 512)],
-        lambda a: a.sum(axis=1, keepdims=True),
-    ),
-)
+    examples=Example(lambda a: old_nisa.tensor_reduce(np.add, a, axis=[1]), [hundreds(128, 512)],
+        lambda a: a.sum(axis=1, keepdims=True)),
+)  # fmt: skip
 tensor_scalar_reduce = Function(
     signature="dst, data, op0, operand0, reduce_op, reduce_res=None, reverse0=False, "
-    "reduce_cmd=reduce_cmd.reset_reduce, reduce_init=None, reduce_res_negate=False, name=None",
+        "reduce_cmd=reduce_cmd.reset_reduce, reduce_init=None, reduce_res_negate=False, "
+        "name=None",
     old_signature="*, data, op0, operand0, reduce_op, reduce_res, reverse0=False, dtype=None, "
-    "mask=None, **kwargs",
+        "mask=None, **kwargs",
     limit=Limit(
-        lambda k: nisa.tensor_scalar_reduce(
-            tile(128, 40), tile(128, 40), nl.add, 1.0, nl.add, tile(128, k)
-        ),
-        (1, 2),
+        lambda k: nisa.tensor_scalar_reduce(tile(128, 40), tile(128, 40), nl.add, 1.0, nl.add,
+            tile(128, k)), (1, 2),
         "operand 'reduce_res[128, 2]' of 'tensor_scalar_reduce' must have one element per "
-        "partition, but it has 2.",
-    ),
-    costs=Cost(
-        "Vector",
+        "partition, but it has 2."),
+    costs=Cost("Vector",
         lambda n: nisa.tensor_scalar_reduce(wide(n), wide(n), nl.add, 1.0, nl.add, column()),
-        EVERYWHERE,
-        READ_ACCUMULATOR,
-        old_body=lambda n: old_nisa.tensor_scalar_reduce(
-            data=old_wide(n),
-            op0=np.add,
-            operand0=1.0,
-            reduce_op=np.add,
-            reduce_res=old_wide(1),
-        ),
-    ),
+        EVERYWHERE, READ_ACCUMULATOR,
+        old_body=lambda n: old_nisa.tensor_scalar_reduce(data=old_wide(n), op0=np.add, operand0=1.0,
+            reduce_op=np.add, reduce_res=old_wide(1))),
     example_test="test_isa_selections::test_tensor_scalar_reduce_reduces_what_it_writes",
-)
+)  # fmt: skip

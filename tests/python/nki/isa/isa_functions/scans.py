@@ -42,42 +42,29 @@ def _recurrence(a, b):
 tensor_scalar_cumulative = Function(
     signature="dst, src, op0, op1, imm0, imm1=None, reduce_cmd=reduce_cmd.reset_reduce, name=None",
     limit=Limit(
-        lambda k: nisa.tensor_scalar_cumulative(
-            tile(128, 40), tile(128, k), nl.multiply, nl.add, 1.0
-        ),
-        (40, 41),
-        "number of elements per partition mismatch in parameters (dst[128, 40], src[128, 41])"
-        " of 'tensor_scalar_cumulative'",
-    ),
-    costs=Cost(
-        "Vector",
+        lambda k: nisa.tensor_scalar_cumulative(tile(128, 40), tile(128, k), nl.multiply, nl.add,
+            1.0), (40, 41),
+        "number of elements per partition mismatch in parameters (dst[128, 40], src[128, 41]) of "
+        "'tensor_scalar_cumulative'"),
+    costs=Cost("Vector",
         lambda n: nisa.tensor_scalar_cumulative(wide(n), wide(n), nl.multiply, nl.add, 1.0),
-        (2, 2, 2),
-        undocumented=True,
-    ),
-    examples=Example(
-        _cumulative, [uniform(128, 16, low=0.1)], lambda a: np.multiply.accumulate(a + 0.5, axis=1)
-    ),
-)
+        (2, 2, 2), undocumented=True),
+    examples=Example(_cumulative, [uniform(128, 16, low=0.1)],
+        lambda a: np.multiply.accumulate(a + 0.5, axis=1)),
+)  # fmt: skip
 tensor_tensor_scan = Function(
     signature="dst, data0, data1, initial, op0, op1, reverse0=False, reverse1=False, name=None",
     old_signature="data0, data1, initial, op0, op1, reverse0=False, reverse1=False, *, "
-    "dtype=None, mask=None, **kwargs",
+        "dtype=None, mask=None, **kwargs",
     limit=Limit(
-        lambda k: nisa.tensor_tensor_scan(
-            tile(128, 40), tile(128, 40), tile(128, k), 0.0, nl.multiply, nl.add
-        ),
-        (40, 41),
-        "number of elements per partition mismatch in parameters (dst[128, 40], data1[128, "
-        "41]) of 'tensor_tensor_scan'",
-    ),
-    costs=Cost(
-        "Vector",
+        lambda k: nisa.tensor_tensor_scan(tile(128, 40), tile(128, 40), tile(128, k), 0.0,
+            nl.multiply, nl.add), (40, 41),
+        "number of elements per partition mismatch in parameters (dst[128, 40], data1[128, 41]) "
+        "of 'tensor_tensor_scan'"),
+    costs=Cost("Vector",
         lambda n: nisa.tensor_tensor_scan(wide(n), wide(n), wide(n), 0.0, nl.multiply, nl.add),
         (2, 2, 2),
-        old_body=lambda n: old_nisa.tensor_tensor_scan(
-            old_wide(n), old_wide(n), 0.0, np.multiply, np.add
-        ),
-    ),
+        old_body=lambda n: old_nisa.tensor_tensor_scan(old_wide(n), old_wide(n), 0.0, np.multiply,
+            np.add)),
     examples=Example(_in_two_halves, [uniform(128, 1024), uniform(128, 1024)], _recurrence),
-)
+)  # fmt: skip

@@ -64,79 +64,37 @@ def _select(predicate, on_true, on_false):
 
 range_select = Function(
     signature="dst, on_true_tile, comp_op0, comp_op1, bound0, bound1, "
-    "reduce_cmd=reduce_cmd.reset_reduce, reduce_res=None, reduce_op=maximum, "
-    "range_start=0, on_false_value=-3.4028234663852886e+38, name=None",
+        "reduce_cmd=reduce_cmd.reset_reduce, reduce_res=None, reduce_op=maximum, "
+        "range_start=0, on_false_value=-3.4028234663852886e+38, name=None",
     old_signature="*, on_true_tile, comp_op0, comp_op1, bound0, bound1, "
-    "reduce_cmd=reduce_cmd.idle, reduce_res=None, reduce_op=max, range_start=0, "
-    "on_false_value=-3.4028234663852886e+38, mask=None, dtype=None, **kwargs",
+        "reduce_cmd=reduce_cmd.idle, reduce_res=None, reduce_op=max, range_start=0, "
+        "on_false_value=-3.4028234663852886e+38, mask=None, dtype=None, **kwargs",
     limit=Limit(
-        lambda k: nisa.range_select(
-            tile(128, 40),
-            tile(128, 40),
-            nl.greater_equal,
-            nl.less,
-            tile(128, 1),
-            tile(128, k),
-            reduce_res=tile(128, 1),
-        ),
-        (1, 2),
-        "operand 'bound1[128, 2]' of 'range_select' must have one element per partition, but "
-        "it has 2.",
-    ),
-    costs=Cost(
-        "Vector",
-        lambda n: nisa.range_select(
-            wide(n),
-            wide(n),
-            nl.greater_equal,
-            nl.less,
-            column(),
-            column(),
-            reduce_res=column(),
-        ),
-        (None, 1, 1),
-        READ_ACCUMULATOR,
-        old_body=_range_select,
-    ),
-    examples=Example(
-        _in_range,
-        [
-            uniform(128, 512),
+        lambda k: nisa.range_select(tile(128, 40), tile(128, 40), nl.greater_equal, nl.less,
+            tile(128, 1), tile(128, k), reduce_res=tile(128, 1)), (1, 2),
+        "operand 'bound1[128, 2]' of 'range_select' must have one element per partition, but it "
+        "has 2."),
+    costs=Cost("Vector",
+        lambda n: nisa.range_select(wide(n), wide(n), nl.greater_equal, nl.less, column(), column(),
+            reduce_res=column()), (None, 1, 1), READ_ACCUMULATOR, old_body=_range_select),
+    examples=Example(_in_range, [uniform(128, 512),
             integers(128, 1, low=32, high=200).astype(np.float32),
-            integers(128, 1, low=200, high=540).astype(np.float32),
-        ],
-        _range,
-    ),
-)
+            integers(128, 1, low=200, high=540).astype(np.float32)], _range),
+)  # fmt: skip
 select_reduce = Function(
     signature="dst, predicate, on_true, on_false, reduce_res=None, reduce_cmd=reduce_cmd.idle, "
-    "reduce_op=maximum, reverse_pred=False, name=None",
+        "reduce_op=maximum, reverse_pred=False, name=None",
     old_signature="*, dst, predicate, on_true, on_false, reduce_res=None, "
-    "reduce_cmd=reduce_cmd.idle, reduce_op=max, reverse_pred=False, mask=None, "
-    "dtype=None, **kwargs",
+        "reduce_cmd=reduce_cmd.idle, reduce_op=max, reverse_pred=False, mask=None, "
+        "dtype=None, **kwargs",
     limit=Limit(
-        lambda k: nisa.select_reduce(
-            tile(128, 40),
-            tile(128, 40, dtype=nl.uint8),
-            tile(128, 40),
-            0.0,
-            tile(128, k),
-            reduce_cmd=nisa.reduce_cmd.reset_reduce,
-        ),
-        (1, 2),
-        "operand 'reduce_res[128, 2]' of 'select_reduce' must have one element per partition,"
-        " but it has 2.",
-    ),
-    costs=Cost(
-        "Vector",
-        lambda n: nisa.select_reduce(wide(n), wide(n, nl.uint8), wide(n), 0.0),
-        TWO_IN_SBUF,
-        undocumented=True,
-        old_body=_select_reduce,
-    ),
-    examples=Example(
-        _selected,
+        lambda k: nisa.select_reduce(tile(128, 40), tile(128, 40, dtype=nl.uint8), tile(128, 40),
+            0.0, tile(128, k), reduce_cmd=nisa.reduce_cmd.reset_reduce), (1, 2),
+        "operand 'reduce_res[128, 2]' of 'select_reduce' must have one element per partition, "
+        "but it has 2."),
+    costs=Cost("Vector", lambda n: nisa.select_reduce(wide(n), wide(n, nl.uint8), wide(n), 0.0),
+        TWO_IN_SBUF, undocumented=True, old_body=_select_reduce),
+    examples=Example(_selected,
         [integers(128, 512, high=2, dtype=np.uint8), hundreds(128, 512), hundreds(128, 1)],
-        _select,
-    ),
-)
+        _select),
+)  # fmt: skip
