@@ -34,29 +34,21 @@ def instructions(kernel, *arguments):
     return len(kernel.traced(*arguments).source.listing().splitlines())
 
 
-@pytest.mark.parametrize(
-    ("function", "reference"),
-    [
-        (lambda x: 2.0 * x, lambda x: 2 * x),
-        (lambda x: x + x, lambda x: x + x),
-        (ol.exp, np.exp),
-        (ol.negative, np.negative),
-        (ol.floor, np.floor),
-        (lambda x: old_isa.reciprocal(x), lambda x: 1 / x),
-        (lambda x: old_isa.tensor_copy(x), lambda x: x),
-        (lambda x: old_isa.activation(np.square, x, scale=2.0), lambda x: 4 * x * x),
-        (
-            lambda x: old_isa.tensor_scalar(x, np.add, 1.0, op1=np.multiply, operand1=3.0),
-            lambda x: (x + 1) * 3,
-        ),
-        (
-            lambda x: old_isa.scalar_tensor_tensor(
-                data=x, op0=np.multiply, operand0=2.0, op1=np.subtract, operand1=x
-            ),
-            lambda x: 2 * x - x,
-        ),
-    ],
-)
+@pytest.mark.parametrize(("function", "reference"), [
+    (lambda x: 2.0 * x, lambda x: 2 * x),
+    (lambda x: x + x, lambda x: x + x),
+    (ol.exp, np.exp),
+    (ol.negative, np.negative),
+    (ol.floor, np.floor),
+    (lambda x: old_isa.reciprocal(x), lambda x: 1 / x),
+    (lambda x: old_isa.tensor_copy(x), lambda x: x),
+    (lambda x: old_isa.activation(np.square, x, scale=2.0), lambda x: 4 * x * x),
+    (lambda x: old_isa.tensor_scalar(x, np.add, 1.0, op1=np.multiply, operand1=3.0),
+        lambda x: (x + 1) * 3),
+    (
+        lambda x: old_isa.scalar_tensor_tensor(data=x, op0=np.multiply, operand0=2.0,
+            op1=np.subtract, operand1=x), lambda x: 2 * x - x),
+])  # fmt: skip
 @pytest.mark.parametrize("size", [1, 2, 7])
 def test_an_elementwise_function_of_reversed_elements(function, reference, size):
     a = uniform(9, size)

@@ -14,71 +14,39 @@ PREDICATE = integers(128, 96, high=2, dtype=np.uint8)
 
 CASES = {
     "tensor_copy": (lambda d, a: nisa.tensor_copy(d, a), [A], lambda a: a),
-    "tensor_copy on Scalar": (
-        lambda d, a: nisa.tensor_copy(d, a, engine=nisa.scalar_engine),
-        [A],
-        lambda a: a,
-    ),
-    "tensor_tensor add": (
-        lambda d, a, b: nisa.tensor_tensor(d, a, b, nl.add),
-        [A, B],
-        lambda a, b: a + b,
-    ),
+    "tensor_copy on Scalar": (lambda d, a: nisa.tensor_copy(d, a, engine=nisa.scalar_engine), [A],
+        lambda a: a),
+    "tensor_tensor add": (lambda d, a, b: nisa.tensor_tensor(d, a, b, nl.add), [A, B],
+        lambda a, b: a + b),
     "tensor_tensor of three dimensions": (
-        lambda d, a: nisa.tensor_tensor(dst=d, data1=a, data2=a, op=np.multiply),
-        [ODD],
-        lambda a: a * a,
-    ),
+        lambda d, a: nisa.tensor_tensor(dst=d, data1=a, data2=a, op=np.multiply), [ODD],
+        lambda a: a * a),
     "tensor_tensor on GpSimd": (
-        lambda d, a, b: nisa.tensor_tensor(d, a, b, nl.multiply, engine=nisa.engine.gpsimd),
-        [A, B],
-        lambda a, b: a * b,
-    ),
-    "tensor_tensor maximum": (
-        lambda d, a, b: nisa.tensor_tensor(d, a, b, nl.maximum),
-        [A, B],
-        np.maximum,
-    ),
-    "tensor_scalar of one operator": (
-        lambda d, a: nisa.tensor_scalar(d, a, np.subtract, 1.5),
-        [A],
-        lambda a: a - np.float32(1.5),
-    ),
+        lambda d, a, b: nisa.tensor_tensor(d, a, b, nl.multiply, engine=nisa.engine.gpsimd), [A, B],
+        lambda a, b: a * b),
+    "tensor_tensor maximum": (lambda d, a, b: nisa.tensor_tensor(d, a, b, nl.maximum), [A, B],
+        np.maximum),
+    "tensor_scalar of one operator": (lambda d, a: nisa.tensor_scalar(d, a, np.subtract, 1.5), [A],
+        lambda a: a - np.float32(1.5)),
     "tensor_scalar reversed": (
-        lambda d, a: nisa.tensor_scalar(d, a, np.subtract, 1.5, reverse0=True),
-        [A],
-        lambda a: np.float32(1.5) - a,
-    ),
+        lambda d, a: nisa.tensor_scalar(d, a, np.subtract, 1.5, reverse0=True), [A],
+        lambda a: np.float32(1.5) - a),
     "tensor_scalar of two operators": (
         lambda d, a, c: nisa.tensor_scalar(d, a, nl.add, c, op1=nl.multiply, operand1=2.0),
-        [A, COLUMN],
-        lambda a, c: (a + c) * 2,
-    ),
-    "tensor_scalar with a comparison": (
-        lambda d, a: nisa.tensor_scalar(d, a, nl.greater, 0.0),
-        [A],
-        lambda a: (a > 0).astype(np.float32),
-    ),
+        [A, COLUMN], lambda a, c: (a + c) * 2),
+    "tensor_scalar with a comparison": (lambda d, a: nisa.tensor_scalar(d, a, nl.greater, 0.0), [A],
+        lambda a: (a > 0).astype(np.float32)),
     "scalar_tensor_tensor": (
         lambda d, a, c, b: nisa.scalar_tensor_tensor(d, a, nl.multiply, c, nl.add, b),
-        [A, COLUMN, B],
-        lambda a, c, b: a * c + b,
-    ),
+        [A, COLUMN, B], lambda a, c, b: a * c + b),
     "scalar_tensor_tensor reversed": (
-        lambda d, a, b: nisa.scalar_tensor_tensor(
-            d, a, nl.multiply, 3.0, nl.subtract, b, reverse1=True
-        ),
-        [A, B],
-        lambda a, b: b - a * 3,
-    ),
+        lambda d, a, b: nisa.scalar_tensor_tensor(d, a, nl.multiply, 3.0, nl.subtract, b,
+            reverse1=True), [A, B], lambda a, b: b - a * 3),
     "reciprocal": (lambda d, a: nisa.reciprocal(d, a), [A + 2], lambda a: 1 / a),
     "memset": (lambda d, a: nisa.memset(d, 2.5), [A], lambda a: np.full_like(a, 2.5)),
-    "memset on GpSimd": (
-        lambda d, a: nisa.memset(d, value=-1, engine=nisa.gpsimd_engine),
-        [A],
-        lambda a: np.full_like(a, -1),
-    ),
-}
+    "memset on GpSimd": (lambda d, a: nisa.memset(d, value=-1, engine=nisa.gpsimd_engine), [A],
+        lambda a: np.full_like(a, -1)),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES)

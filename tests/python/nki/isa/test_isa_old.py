@@ -12,53 +12,32 @@ COLUMN = uniform(128, 1)
 
 RESULTS = {
     "tensor_copy": (lambda a, b, c: nisa.tensor_copy(a), lambda a, b, c: a),
-    "tensor_tensor": (
-        lambda a, b, c: nisa.tensor_tensor(a, b, op=nl.subtract),
-        lambda a, b, c: a - b,
-    ),
-    "tensor_scalar": (
-        lambda a, b, c: nisa.tensor_scalar(a, np.multiply, c, op1=np.add, operand1=3),
-        lambda a, b, c: a * c + 3,
-    ),
+    "tensor_tensor": (lambda a, b, c: nisa.tensor_tensor(a, b, op=nl.subtract),
+        lambda a, b, c: a - b),
+    "tensor_scalar": (lambda a, b, c: nisa.tensor_scalar(a, np.multiply, c, op1=np.add, operand1=3),
+        lambda a, b, c: a * c + 3),
     "scalar_tensor_tensor": (
-        lambda a, b, c: nisa.scalar_tensor_tensor(
-            data=a, op0=nl.multiply, operand0=2.0, op1=nl.add, operand1=b
-        ),
-        lambda a, b, c: a * 2 + b,
-    ),
+        lambda a, b, c: nisa.scalar_tensor_tensor(data=a, op0=nl.multiply, operand0=2.0, op1=nl.add,
+            operand1=b), lambda a, b, c: a * 2 + b),
     "reciprocal": (lambda a, b, c: nisa.reciprocal(a), lambda a, b, c: 1 / a),
-    "memset": (
-        lambda a, b, c: nisa.memset((128, 40), 1.25, nl.float32),
-        lambda a, b, c: np.full(a.shape, 1.25),
-    ),
-    "activation": (
-        lambda a, b, c: nisa.activation(np.exp, a, bias=c, scale=0.5),
-        lambda a, b, c: np.exp(a * 0.5 + c),
-    ),
-    "tensor_reduce": (
-        lambda a, b, c: nisa.tensor_reduce(np.max, a, axis=[1], negate=True),
-        lambda a, b, c: -a.max(axis=1, keepdims=True),
-    ),
+    "memset": (lambda a, b, c: nisa.memset((128, 40), 1.25, nl.float32),
+        lambda a, b, c: np.full(a.shape, 1.25)),
+    "activation": (lambda a, b, c: nisa.activation(np.exp, a, bias=c, scale=0.5),
+        lambda a, b, c: np.exp(a * 0.5 + c)),
+    "tensor_reduce": (lambda a, b, c: nisa.tensor_reduce(np.max, a, axis=[1], negate=True),
+        lambda a, b, c: -a.max(axis=1, keepdims=True)),
     "tensor_tensor_scan": (
         lambda a, b, c: nisa.tensor_tensor_scan(a, b, 0.0, np.multiply, np.add)[:, 0:1],
-        lambda a, b, c: b[:, 0:1],
-    ),
-    "nc_matmul": (
-        lambda a, b, c: nisa.nc_matmul(a, b),
-        lambda a, b, c: a.T @ b,
-    ),
+        lambda a, b, c: b[:, 0:1]),
+    "nc_matmul": (lambda a, b, c: nisa.nc_matmul(a, b), lambda a, b, c: a.T @ b),
     "nc_transpose": (lambda a, b, c: nisa.nc_transpose(a), lambda a, b, c: a.T),
     "nc_transpose on the Vector engine": (
         lambda a, b, c: nisa.nc_transpose(a[0:32, 0:9], engine=nisa.vector_engine),
-        lambda a, b, c: a[:32, :9].T,
-    ),
+        lambda a, b, c: a[:32, :9].T),
     "iota": (
-        lambda a, b, c: nisa.iota(
-            5 + 2 * nl.arange(16)[:, None] - nl.arange(7)[None, :], dtype=nl.float32
-        ),
-        lambda a, b, c: 5.0 + 2 * np.arange(16)[:, None] - np.arange(7),
-    ),
-}
+        lambda a, b, c: nisa.iota(5 + 2 * nl.arange(16)[:, None] - nl.arange(7)[None, :],
+            dtype=nl.float32), lambda a, b, c: 5.0 + 2 * np.arange(16)[:, None] - np.arange(7)),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", RESULTS)
@@ -272,35 +251,20 @@ def test_iota_in_a_loop_depends_on_its_variable():
 
 
 REFUSED = {
-    "a name that is misspelt": (
-        lambda a: nisa.tensor_copy(a, maks=None),
-        TypeError,
-        "tensor_copy() got an unexpected keyword argument 'maks'",
-    ),
-    "another operator than add": (
-        lambda a: nisa.dma_copy(dst=a, src=a, dst_rmw_op=np.multiply),
-        ValueError,
-        "dst_rmw_op of 'dma_copy' must be np.add or None.",
-    ),
-    "an expression of one dimension": (
-        lambda a: nisa.iota(nl.arange(8), dtype=nl.int32),
-        ValueError,
-        "indexing tensor `iota` with 1d arange is not supported",
-    ),
-    "a number instead of a tile": (
-        lambda a: nisa.activation(nl.exp, 3.0),
-        TypeError,
-        "operand 'data' of 'activation' is a float, not a tile.",
-    ),
+    "a name that is misspelt": (lambda a: nisa.tensor_copy(a, maks=None), TypeError,
+        "tensor_copy() got an unexpected keyword argument 'maks'"),
+    "another operator than add": (lambda a: nisa.dma_copy(dst=a, src=a, dst_rmw_op=np.multiply),
+        ValueError, "dst_rmw_op of 'dma_copy' must be np.add or None."),
+    "an expression of one dimension": (lambda a: nisa.iota(nl.arange(8), dtype=nl.int32),
+        ValueError, "indexing tensor `iota` with 1d arange is not supported"),
+    "a number instead of a tile": (lambda a: nisa.activation(nl.exp, 3.0), TypeError,
+        "operand 'data' of 'activation' is a float, not a tile."),
     "several comparisons": (
-        lambda a: nisa.affine_select(
-            (nl.arange(128)[:, None] > 3) & (nl.arange(40)[None, :] > 3), a, 0.0
-        ),
-        ValueError,
+        lambda a: nisa.affine_select((nl.arange(128)[:, None] > 3) & (nl.arange(40)[None, :] > 3),
+            a, 0.0), ValueError,
         "pred of 'affine_select' is several comparisons joined with `&`; it must be one. "
-        "Consider nl.where.",
-    ),
-}
+        "Consider nl.where."),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", REFUSED)

@@ -23,21 +23,14 @@ def kernel_of(compute, dtype, shape=A.shape):
 
 
 FORMS = {
-    "tensor_scalar": (
-        lambda a, b, c: nisa.tensor_scalar(a, np.multiply, c, op1=np.add, operand1=c),
-        lambda a, b, c: a * c + c,
-    ),
-    "reversed tensor_scalar": (
-        lambda a, b, c: nisa.tensor_scalar(a, np.subtract, c, reverse0=True),
-        lambda a, b, c: c - a,
-    ),
+    "tensor_scalar": (lambda a, b, c: nisa.tensor_scalar(a, np.multiply, c, op1=np.add, operand1=c),
+        lambda a, b, c: a * c + c),
+    "reversed tensor_scalar": (lambda a, b, c: nisa.tensor_scalar(a, np.subtract, c, reverse0=True),
+        lambda a, b, c: c - a),
     "scalar_tensor_tensor": (
-        lambda a, b, c: nisa.scalar_tensor_tensor(
-            data=a, op0=np.add, operand0=c, op1=np.multiply, operand1=b
-        ),
-        lambda a, b, c: (a + c) * b,
-    ),
-}
+        lambda a, b, c: nisa.scalar_tensor_tensor(data=a, op0=np.add, operand0=c, op1=np.multiply,
+            operand1=b), lambda a, b, c: (a + c) * b),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
