@@ -24,7 +24,7 @@ run "mypy" mypy "${typed[@]}"
 run "include directions" python tools/checks/check_include_directions.py
 run "rooms" python tools/checks/check_rooms.py
 run "hardware literals" python tools/checks/check_hardware_literals.py
-run "lengths and suppressed warnings" python tools/checks/check_files.py
+run "lengths, suppressed warnings and test names" python tools/checks/check_files.py
 run "lock file" python tools/lock.py --check
 run "clang-tidy" python tools/run_clang_tidy.py build/tidy "$@"
 

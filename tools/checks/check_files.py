@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks what no formatter checks: the length of files, lines and Python functions, and a reason
-with each suppressed warning.
+"""Checks what no formatter checks: the length of files, lines and Python functions, a reason with
+each suppressed warning, and PascalCase in the names of GoogleTest.
 
 Usage: check_files.py [ROOT]; prints one line per violation and ends with 1 if any.
 """
@@ -31,6 +31,8 @@ FOLDERS = (
 )
 # NOLINTNEXTLINE(check-name): reason. NOLINTEND closes a NOLINTBEGIN, which has the reason.
 NOLINT = re.compile(r"//.*\bNOLINT(?!END)(NEXTLINE|BEGIN)?")
+GTEST = re.compile(r"^(?:TYPED_)?TEST(?:_[FP])?\((\w+), (\w+)", re.MULTILINE)
+GTEST_NAME = re.compile(r"(?:DISABLED_)?[A-Z][A-Za-z0-9]*")
 NOLINT_WITH_REASON = re.compile(r"NOLINT(NEXTLINE|BEGIN)?\([\w.,\- ]+\):? +\S{2,}")
 
 
@@ -61,6 +63,10 @@ def check_file(name: str, content: str) -> Iterator[str]:
     for number, line in enumerate(lines, start=1):
         if NOLINT.search(line) and not NOLINT_WITH_REASON.search(line):
             yield f"{name}:{number}: write NOLINT(check-name): and the reason"
+    for found in GTEST.finditer(content):
+        if not all(GTEST_NAME.fullmatch(word) for word in found.groups()):
+            number = content.count("\n", 0, found.start()) + 1
+            yield f"{name}:{number}: write the test {'.'.join(found.groups())} in PascalCase"
 
 
 def check_tree(root: Path) -> list[str]:
@@ -77,7 +83,7 @@ def check_tree(root: Path) -> list[str]:
 def main() -> int:
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2]
     complaints = check_tree(root)
-    print("\n".join(complaints) or "files: lengths and suppressed warnings as required")
+    print("\n".join(complaints) or "files: lengths, suppressed warnings and test names as required")
     return 1 if complaints else 0
 
 

@@ -41,7 +41,7 @@ std::shared_ptr<const Program> random_program(bool seed, const char* architectur
   return builder.finish();
 }
 
-TEST(RandomState, bytes_are_the_same_for_any_number_of_host_threads) {
+TEST(RandomState, BytesAreTheSameForAnyNumberOfHostThreads) {
   for (const char* architecture : {"trn1", "trn3"}) {
     const auto program = random_program(false, architecture);
     const ExecutionPlan plan = make_plan(*program);
@@ -57,7 +57,7 @@ TEST(RandomState, bytes_are_the_same_for_any_number_of_host_threads) {
   }
 }
 
-TEST(RandomState, lasts_from_program_to_program_and_a_seed_restores_it) {
+TEST(RandomState, LastsFromProgramToProgramAndASeedRestoresIt) {
   ThreadPool pool(2);
   for (const bool seed : {false, true}) {
     const auto program = random_program(seed);

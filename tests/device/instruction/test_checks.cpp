@@ -21,7 +21,7 @@ std::string sentence(const std::function<void()>& check) {
   return "";
 }
 
-TEST(Checks, partitions_and_elements_must_be_at_least_one) {
+TEST(Checks, PartitionsAndElementsMustBeAtLeastOne) {
   InstructionBench bench;
   const Architecture architecture = test_architecture();
   View tile = bench.tile(kSbuf, kF32, {4, 4}, "x");
@@ -33,7 +33,7 @@ TEST(Checks, partitions_and_elements_must_be_at_least_one) {
             "(instruction 'f', operand 'x', architecture trn2)");
 }
 
-TEST(Checks, limits_come_from_the_architecture) {
+TEST(Checks, LimitsComeFromTheArchitecture) {
   Architecture small = test_architecture();
   small.name = "small";
   small.limits.partitions = 16;
@@ -61,7 +61,7 @@ TEST(Checks, limits_come_from_the_architecture) {
             "");
 }
 
-TEST(Checks, memory_names_the_allowed_address_spaces) {
+TEST(Checks, MemoryNamesTheAllowedAddressSpaces) {
   InstructionBench bench;
   View sbuf = bench.tile(kSbuf, kF32, {2, 2}, "x");
   View hbm = bench.tile(kHbm, kF32, {2, 2}, "x");
@@ -80,7 +80,7 @@ TEST(Checks, memory_names_the_allowed_address_spaces) {
   EXPECT_EQ(sentence([&] { checks::memory("load", "src", hbm, {kHbm}); }), "");
 }
 
-TEST(Checks, start_partitions_are_quadrants_halves_or_zero) {
+TEST(Checks, StartPartitionsAreQuadrantsHalvesOrZero) {
   const Architecture architecture = test_architecture();
   InstructionBench bench;
   View tile = bench.tile(kSbuf, kF32, {128, 1}, "x");
@@ -105,13 +105,13 @@ TEST(Checks, start_partitions_are_quadrants_halves_or_zero) {
   EXPECT_NE(error(1, 1), "");
 }
 
-TEST(Checks, a_start_partition_that_varies_is_left_to_run_time) {
+TEST(Checks, AStartPartitionThatVariesIsLeftToRunTime) {
   InstructionBench bench;
   View tile = bench.tile(kSbuf, kF32, {128, 1}, "x").slice(0, Affine::variable(0), 1);
   EXPECT_EQ(sentence([&] { checks::start_partition("f", "x", tile, test_architecture()); }), "");
 }
 
-TEST(Checks, engines_are_listed_in_the_error) {
+TEST(Checks, EnginesAreListedInTheError) {
   const Architecture architecture = test_architecture();
   EXPECT_EQ(sentence([&] {
               checks::engine("f", EngineKind::kSync, {EngineKind::kVector, EngineKind::kScalar},
@@ -125,7 +125,7 @@ TEST(Checks, engines_are_listed_in_the_error) {
             "");
 }
 
-TEST(Checks, dtype_errors_are_type_errors) {
+TEST(Checks, DtypeErrorsAreTypeErrors) {
   InstructionBench bench;
   View x = bench.tile(kSbuf, Dtype::kInt16, {2, 2}, "x");
   try {

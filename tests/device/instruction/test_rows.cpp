@@ -8,7 +8,7 @@ namespace {
 constexpr auto kSbuf = MemoryKind::kSbuf;
 constexpr auto kF32 = Dtype::kFloat32;
 
-TEST(Rows, contiguous_fp32_is_read_and_written_in_place) {
+TEST(Rows, ContiguousFp32IsReadAndWrittenInPlace) {
   InstructionBench bench;
   Access access = bench.resolve(bench.tile(kSbuf, kF32, {2, 2, 4}, "x"));
   std::vector<float> buffer;
@@ -17,7 +17,7 @@ TEST(Rows, contiguous_fp32_is_read_and_written_in_place) {
   EXPECT_TRUE(buffer.empty());
 }
 
-TEST(Rows, dimensions_of_size_one_do_not_make_a_row_strided) {
+TEST(Rows, DimensionsOfSizeOneDoNotMakeARowStrided) {
   InstructionBench bench;
   View view = bench.tile(kSbuf, kF32, {2, 8}, "x").expand(2).expand(1);
   Access access = bench.resolve(view);
@@ -25,7 +25,7 @@ TEST(Rows, dimensions_of_size_one_do_not_make_a_row_strided) {
   EXPECT_EQ(reinterpret_cast<const std::byte*>(read_row(access, 0, buffer)), access.partition(0));
 }
 
-TEST(Rows, other_patterns_and_dtypes_go_through_the_buffer) {
+TEST(Rows, OtherPatternsAndDtypesGoThroughTheBuffer) {
   InstructionBench bench;
   std::vector<float> buffer;
   for (View view : {pattern_view(bench, Pattern::kEveryOther, kF32, "x"),
@@ -40,7 +40,7 @@ TEST(Rows, other_patterns_and_dtypes_go_through_the_buffer) {
   }
 }
 
-TEST(Rows, every_pattern_and_dtype_reads_row_major_and_writes_only_its_elements) {
+TEST(Rows, EveryPatternAndDtypeReadsRowMajorAndWritesOnlyItsElements) {
   for (Dtype dtype : all_dtypes()) {
     for (Pattern pattern : source_patterns()) {
       InstructionBench bench;
@@ -62,7 +62,7 @@ TEST(Rows, every_pattern_and_dtype_reads_row_major_and_writes_only_its_elements)
   }
 }
 
-TEST(Rows, readers_and_writers_of_all_rows_do_what_is_done_row_by_row) {
+TEST(Rows, ReadersAndWritersOfAllRowsDoWhatIsDoneRowByRow) {
   for (Dtype dtype : all_dtypes()) {
     for (Pattern pattern : source_patterns()) {
       InstructionBench bench;
@@ -91,7 +91,7 @@ TEST(Rows, readers_and_writers_of_all_rows_do_what_is_done_row_by_row) {
   }
 }
 
-TEST(Rows, integers_are_read_and_written_exactly) {
+TEST(Rows, IntegersAreReadAndWrittenExactly) {
   for (Pattern pattern : target_patterns()) {
     InstructionBench bench;
     Access source = bench.resolve(pattern_view(bench, pattern, Dtype::kUint32, "x"));
@@ -103,7 +103,7 @@ TEST(Rows, integers_are_read_and_written_exactly) {
   }
 }
 
-TEST(Rows, copy_row_works_between_every_two_patterns_of_equal_element_size) {
+TEST(Rows, CopyRowWorksBetweenEveryTwoPatternsOfEqualElementSize) {
   for (Pattern source : source_patterns()) {
     for (Pattern target : target_patterns()) {
       InstructionBench bench;
@@ -118,7 +118,7 @@ TEST(Rows, copy_row_works_between_every_two_patterns_of_equal_element_size) {
   }
 }
 
-TEST(Rows, all_rows_are_cast_like_single_ones) {
+TEST(Rows, AllRowsAreCastLikeSingleOnes) {
   for (Pattern source : source_patterns()) {
     for (Pattern target : target_patterns()) {
       for (const Dtype dtype : {Dtype::kFloat32, Dtype::kBfloat16}) {
@@ -137,7 +137,7 @@ TEST(Rows, all_rows_are_cast_like_single_ones) {
   }
 }
 
-TEST(Rows, copy_row_refuses_different_sizes) {
+TEST(Rows, CopyRowRefusesDifferentSizes) {
   InstructionBench bench;
   Access bytes = bench.resolve(bench.tile(kSbuf, Dtype::kInt8, {1, 4}, "a"));
   Access words = bench.resolve(bench.tile(kSbuf, Dtype::kInt32, {1, 4}, "b"));
@@ -146,7 +146,7 @@ TEST(Rows, copy_row_refuses_different_sizes) {
   EXPECT_THROW(copy_row(words, 0, longer, 0), SimulatorBug);
 }
 
-TEST(Rows, empty_rows_touch_nothing) {
+TEST(Rows, EmptyRowsTouchNothing) {
   InstructionBench bench;
   View view = bench.tile(kSbuf, Dtype::kBfloat16, {1, 4}, "x", {1, 2, 3, 4});
   Access access = bench.resolve(view.slice(1, 2, 0));
@@ -158,14 +158,14 @@ TEST(Rows, empty_rows_touch_nothing) {
   expect_values(bench.get(view), {1, 2, 3, 4});
 }
 
-TEST(Rows, a_scalar_is_the_first_element_as_fp32) {
+TEST(Rows, AScalarIsTheFirstElementAsFp32) {
   InstructionBench bench;
   View view = bench.tile(kSbuf, Dtype::kFloat16, {2, 1}, "x", {0.5, -3});
   EXPECT_EQ(read_scalar(bench.resolve(view), 0), 0.5F);
   EXPECT_EQ(read_scalar(bench.resolve(view), 1), -3.0F);
 }
 
-TEST(Rows, rows_of_an_indirect_access_follow_its_index) {
+TEST(Rows, RowsOfAnIndirectAccessFollowItsIndex) {
   InstructionBench bench;
   Access access =
       bench.resolve(bench.tile(MemoryKind::kHbm, kF32, {3, 2}, "x", {1, 2, 3, 4, 5, 6}));
@@ -176,7 +176,7 @@ TEST(Rows, rows_of_an_indirect_access_follow_its_index) {
   EXPECT_EQ(read_row(access, 1, buffer)[1], 2.0F);
 }
 
-TEST(Rows, an_element_repeated_is_a_row_that_repeats) {
+TEST(Rows, AnElementRepeatedIsARowThatRepeats) {
   InstructionBench bench;
   const View column = bench.tile(kSbuf, kF32, {4, 1}, "column", {1, 2, 3, 4});
   std::vector<float> buffer;
@@ -189,7 +189,7 @@ TEST(Rows, an_element_repeated_is_a_row_that_repeats) {
   EXPECT_FALSE(RowReader(single, buffer).repeats());
 }
 
-TEST(Rows, reads_come_first_unless_a_write_reaches_a_later_one) {
+TEST(Rows, ReadsComeFirstUnlessAWriteReachesALaterOne) {
   InstructionBench bench;
   const View tile = bench.tile(kSbuf, kF32, {96, 8}, "x");
   const auto precede = [&](const View& read, const View& written, int64_t partitions) {

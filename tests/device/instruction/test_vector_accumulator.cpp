@@ -9,7 +9,7 @@
 namespace neuron_sim {
 namespace {
 
-TEST(VectorAccumulator, every_command_starts_from_its_own_value) {
+TEST(VectorAccumulator, EveryCommandStartsFromItsOwnValue) {
   const std::vector<float> values = {3, -1, 8};
   const auto update = [&](ReduceCommand command, AluOp op) {
     return Accumulation{command, op}.update(10, 100, values.data(), 3);
@@ -30,7 +30,7 @@ TEST(VectorAccumulator, every_command_starts_from_its_own_value) {
   EXPECT_EQ(update(ReduceCommand::kLoadReduce, AluOp::kSubtract), 90);
 }
 
-TEST(VectorAccumulator, is_an_operand_only_of_instructions_that_change_or_read_it) {
+TEST(VectorAccumulator, IsAnOperandOnlyOfInstructionsThatChangeOrReadIt) {
   const View result = engine_state(EngineState::kScalarAccumulator, 7);  // any [7, 1] view
   EXPECT_FALSE(vector_accumulator(ReduceCommand::kIdle, {}, 7).present());
   const View read = vector_accumulator(ReduceCommand::kIdle, result, 7);
@@ -39,7 +39,7 @@ TEST(VectorAccumulator, is_an_operand_only_of_instructions_that_change_or_read_i
   EXPECT_TRUE(vector_accumulator(ReduceCommand::kReset, {}, 7).present());
 }
 
-TEST(VectorAccumulator, commands_have_the_names_and_numbers_of_the_vendor) {
+TEST(VectorAccumulator, CommandsHaveTheNamesAndNumbersOfTheVendor) {
   EXPECT_EQ(name(ReduceCommand::kIdle), "idle");
   EXPECT_EQ(name(ReduceCommand::kLoadReduce), "load_reduce");
   EXPECT_EQ(static_cast<int>(ReduceCommand::kReset), 1);

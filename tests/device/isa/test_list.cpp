@@ -98,7 +98,7 @@ std::vector<std::string> all_names() {
   return names;
 }
 
-TEST(InstructionList, names_of_instructions_operands_and_attributes_are_distinct) {
+TEST(InstructionList, NamesOfInstructionsOperandsAndAttributesAreDistinct) {
   std::set<std::string_view> names;
   for (const InstructionType* type : instruction_list()) {
     EXPECT_TRUE(names.insert(type->name).second) << type->name;
@@ -120,7 +120,7 @@ TEST(InstructionList, names_of_instructions_operands_and_attributes_are_distinct
   }
 }
 
-TEST(InstructionList, is_in_alphabetical_order) {
+TEST(InstructionList, IsInAlphabeticalOrder) {
   const auto instructions = instruction_list();
   EXPECT_TRUE(std::is_sorted(
       instructions.begin(), instructions.end(),
@@ -131,7 +131,7 @@ TEST(InstructionList, is_in_alphabetical_order) {
       [](const CompileTimeQuery& a, const CompileTimeQuery& b) { return a.name < b.name; }));
 }
 
-TEST(InstructionList, every_instruction_has_its_members) {
+TEST(InstructionList, EveryInstructionHasItsMembers) {
   for (const InstructionType* type : instruction_list()) {
     EXPECT_NE(type->choose_engine, nullptr) << type->name;
     EXPECT_NE(type->check, nullptr) << type->name;
@@ -142,7 +142,7 @@ TEST(InstructionList, every_instruction_has_its_members) {
   }
 }
 
-TEST(InstructionList, every_instruction_has_its_files_and_its_row_in_the_documentation) {
+TEST(InstructionList, EveryInstructionHasItsFilesAndItsRowInTheDocumentation) {
   const std::filesystem::path root = repository();
   if (root.empty()) GTEST_SKIP() << "run below the repository";
   const std::string page = contents(root / "docs" / "instructions.md");
@@ -158,7 +158,7 @@ TEST(InstructionList, every_instruction_has_its_files_and_its_row_in_the_documen
   }
 }
 
-TEST(InstructionList, every_instruction_has_a_test_of_a_whole_error_sentence) {
+TEST(InstructionList, EveryInstructionHasATestOfAWholeErrorSentence) {
   const std::filesystem::path root = repository();
   if (root.empty()) GTEST_SKIP() << "run below the repository";
   for (const InstructionType* type : instruction_list()) {
@@ -167,7 +167,7 @@ TEST(InstructionList, every_instruction_has_a_test_of_a_whole_error_sentence) {
   }
 }
 
-TEST(InstructionList, tells_error_sentences_from_other_literals) {
+TEST(InstructionList, TellsErrorSentencesFromOtherLiterals) {
   const std::string source = R"(EXPECT_EQ(error(), "n 7 of 'topk' must be "
       "8 or \"more\"."); f("a", "b" "c"); char quote = '"'; g("d");)";
   EXPECT_EQ(literals(source),

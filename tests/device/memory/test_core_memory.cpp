@@ -21,7 +21,7 @@ std::vector<uint32_t> random_words(const CoreMemory& memory, EngineState state, 
   return words;
 }
 
-TEST(CoreMemory, a_new_core_has_the_same_random_states_and_no_two_lanes_share_one) {
+TEST(CoreMemory, ANewCoreHasTheSameRandomStatesAndNoTwoLanesShareOne) {
   for (const char* name : {"trn1", "trn2", "trn3"}) {
     const Architecture& architecture = load_architecture(name);
     const CoreMemory first(architecture), second(architecture);
@@ -39,7 +39,7 @@ TEST(CoreMemory, a_new_core_has_the_same_random_states_and_no_two_lanes_share_on
   }
 }
 
-TEST(CoreMemory, a_larger_one_holds_more_and_goes_on_with_the_random_states) {
+TEST(CoreMemory, ALargerOneHoldsMoreAndGoesOnWithTheRandomStates) {
   const Architecture& architecture = load_architecture("trn2");
   const int64_t sbuf = architecture.limits.sbuf_partition.count;
   const int64_t psum = architecture.limits.psum_banks * architecture.limits.psum_bank.count;

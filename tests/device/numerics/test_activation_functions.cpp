@@ -47,25 +47,25 @@ void expect_accuracy(
   ::testing::Test::RecordProperty(std::string(name(function)), std::to_string(worst));
 }
 
-TEST(ActivationFunctions, exp_is_within_one_unit_in_the_last_place) {
+TEST(ActivationFunctions, ExpIsWithinOneUnitInTheLastPlace) {
   expect_accuracy(Activation::kExp, 0.51, [](double x) { return std::exp(x); });
 }
 
-TEST(ActivationFunctions, sigmoid_is_within_one_unit_in_the_last_place) {
+TEST(ActivationFunctions, SigmoidIsWithinOneUnitInTheLastPlace) {
   expect_accuracy(Activation::kSigmoid, 0.51, [](double x) { return 1 / (1 + std::exp(-x)); });
 }
 
-TEST(ActivationFunctions, tanh_is_within_one_unit_in_the_last_place) {
+TEST(ActivationFunctions, TanhIsWithinOneUnitInTheLastPlace) {
   expect_accuracy(Activation::kTanh, 0.51, [](double x) { return std::tanh(x); });
 }
 
-TEST(ActivationFunctions, gelu_is_the_exact_form_within_one_unit_in_the_last_place) {
+TEST(ActivationFunctions, GeluIsTheExactFormWithinOneUnitInTheLastPlace) {
   expect_accuracy(Activation::kGelu, 0.51, [](double x) {
     return std::isinf(x) ? std::max(x, 0.0) : 0.5 * x * std::erfc(-x / std::sqrt(2.0));
   });
 }
 
-TEST(ActivationFunctions, roots_squares_and_copies_are_correctly_rounded) {
+TEST(ActivationFunctions, RootsSquaresAndCopiesAreCorrectlyRounded) {
   auto not_negative = [](float x) { return x >= 0; };
   auto positive = [](float x) { return x > 0; };
   expect_accuracy(
@@ -77,14 +77,14 @@ TEST(ActivationFunctions, roots_squares_and_copies_are_correctly_rounded) {
   expect_accuracy(Activation::kIdentity, 0, [](double x) { return x; });
 }
 
-TEST(ActivationFunctions, nan_gives_nan_everywhere) {
+TEST(ActivationFunctions, NanGivesNanEverywhere) {
   for (int i = 0; i < kActivationCount; ++i) {
     EXPECT_TRUE(std::isnan(value_of(static_cast<Activation>(i), kNan)))
         << name(static_cast<Activation>(i));
   }
 }
 
-TEST(ActivationFunctions, infinities_and_zeros_reach_their_limits) {
+TEST(ActivationFunctions, InfinitiesAndZerosReachTheirLimits) {
   EXPECT_EQ(value_of(Activation::kExp, -kInf), 0.0F);
   EXPECT_EQ(value_of(Activation::kExp, kInf), kInf);
   EXPECT_EQ(value_of(Activation::kExp, 0.0F), 1.0F);
@@ -100,7 +100,7 @@ TEST(ActivationFunctions, infinities_and_zeros_reach_their_limits) {
   EXPECT_EQ(value_of(Activation::kRelu, -kInf), 0.0F);
 }
 
-TEST(ActivationFunctions, roots_of_negative_values_are_nan_and_of_zero_follow_ieee) {
+TEST(ActivationFunctions, RootsOfNegativeValuesAreNanAndOfZeroFollowIeee) {
   EXPECT_TRUE(std::isnan(value_of(Activation::kSqrt, -1.0F)));
   EXPECT_TRUE(std::isnan(value_of(Activation::kRsqrt, -1.0F)));
   EXPECT_TRUE(std::isnan(value_of(Activation::kRsqrt, -kInf)));
@@ -110,7 +110,7 @@ TEST(ActivationFunctions, roots_of_negative_values_are_nan_and_of_zero_follow_ie
   EXPECT_EQ(value_of(Activation::kRsqrt, kInf), 0.0F);
 }
 
-TEST(ActivationFunctions, a_value_does_not_depend_on_its_place_in_the_row) {
+TEST(ActivationFunctions, AValueDoesNotDependOnItsPlaceInTheRow) {
   std::vector<double> random = random_values(67, -20, 20);
   std::vector<float> row(random.begin(), random.end());
   for (int i = 0; i < kActivationCount; ++i) {
@@ -124,7 +124,7 @@ TEST(ActivationFunctions, a_value_does_not_depend_on_its_place_in_the_row) {
   }
 }
 
-TEST(ActivationFunctions, functions_in_every_table_have_no_table_of_their_own) {
+TEST(ActivationFunctions, FunctionsInEveryTableHaveNoTableOfTheirOwn) {
   for (const Activation function : {Activation::kIdentity, Activation::kRelu, Activation::kSquare,
                                     Activation::kSign, Activation::kAbs, Activation::kPrelu}) {
     EXPECT_EQ(table_of(function), -1) << name(function);
@@ -139,7 +139,7 @@ TEST(ActivationFunctions, functions_in_every_table_have_no_table_of_their_own) {
   EXPECT_EQ(table_of(Activation::kLog), table_of(Activation::kExp));
 }
 
-TEST(ActivationFunctions, names_are_the_vendor_s_and_parse_back) {
+TEST(ActivationFunctions, NamesAreTheVendorSAndParseBack) {
   for (int i = 0; i < kActivationCount; ++i) {
     const Activation function = static_cast<Activation>(i);
     EXPECT_EQ(parse_activation(name(function)), function);

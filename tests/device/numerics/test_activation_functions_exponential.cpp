@@ -45,7 +45,7 @@ bool same_result(float actual, float expected) {
          (std::isnan(actual) && std::isnan(expected));
 }
 
-TEST(ExponentialFunctions, have_the_same_bytes_in_the_vectors_of_every_instruction_set) {
+TEST(ExponentialFunctions, HaveTheSameBytesInTheVectorsOfEveryInstructionSet) {
   const std::vector<float> values = many_values();
   const auto count = static_cast<int64_t>(values.size());
   int functions = 0;

@@ -74,7 +74,7 @@ Exact gated_dx(Real a) {
   };
 }
 
-TEST(SpecialFunctions, gelu_and_its_approximations_are_within_one_unit_in_the_last_place) {
+TEST(SpecialFunctions, GeluAndItsApproximationsAreWithinOneUnitInTheLastPlace) {
   expect_accuracy(Activation::kGeluApproximateTanh, 0.51, [](Real x) {
     const Real u = std::sqrt(2 / kPi) * (x + 0.044715L * x * x * x);
     return x / (1 + std::exp(-2 * u));
@@ -90,13 +90,13 @@ TEST(SpecialFunctions, gelu_and_its_approximations_are_within_one_unit_in_the_la
   });
 }
 
-TEST(SpecialFunctions, error_functions_are_within_one_unit_in_the_last_place) {
+TEST(SpecialFunctions, ErrorFunctionsAreWithinOneUnitInTheLastPlace) {
   expect_accuracy(Activation::kErf, 0.51, [](Real x) { return std::erf(x); });
   expect_accuracy(Activation::kErfDx, 0.51,
                   [](Real x) { return 2 / std::sqrt(kPi) * std::exp(-x * x); });
 }
 
-TEST(SpecialFunctions, derivatives_are_within_one_unit_in_the_last_place_at_their_roots_too) {
+TEST(SpecialFunctions, DerivativesAreWithinOneUnitInTheLastPlaceAtTheirRootsToo) {
   expect_accuracy(Activation::kGeluDx, 0.51, gelu_dx);
   expect_accuracy(Activation::kSiluDx, 0.51, gated_dx(1));
   expect_accuracy(Activation::kGeluApproximateSigmoidDx, 0.51, gated_dx(1.702L));
@@ -105,7 +105,7 @@ TEST(SpecialFunctions, derivatives_are_within_one_unit_in_the_last_place_at_thei
   expect_accuracy_at_root(Activation::kGeluApproximateSigmoidDx, 1, gated_dx(1.702L), -1, -0.5);
 }
 
-TEST(SpecialFunctions, limited_functions_are_accurate_in_the_chip_s_range_and_beyond) {
+TEST(SpecialFunctions, LimitedFunctionsAreAccurateInTheChipSRangeAndBeyond) {
   expect_accuracy(
       Activation::kLog, 0.51, [](Real x) { return std::log(x); }, [](float x) { return x > 0; });
   expect_accuracy(Activation::kArctan, 0.51, [](Real x) { return std::atan(x); });
@@ -116,7 +116,7 @@ TEST(SpecialFunctions, limited_functions_are_accurate_in_the_chip_s_range_and_be
       [](float x) { return std::abs(x) <= 3.1415925F; });
 }
 
-TEST(SpecialFunctions, sin_goes_on_along_a_cubic_beyond_pi) {
+TEST(SpecialFunctions, SinGoesOnAlongACubicBeyondPi) {
   expect_accuracy(
       Activation::kSin, 0.51,
       [](Real x) {
@@ -131,7 +131,7 @@ TEST(SpecialFunctions, sin_goes_on_along_a_cubic_beyond_pi) {
   EXPECT_EQ(value_of(Activation::kSin, -kInf), -kInf);
 }
 
-TEST(SpecialFunctions, signs_magnitudes_and_slopes_are_exact) {
+TEST(SpecialFunctions, SignsMagnitudesAndSlopesAreExact) {
   for (const float x : {-kInf, -3.5F, -0x1p-149F, 0x1p-149F, 2.0F, kInf}) {
     EXPECT_EQ(value_of(Activation::kSign, x), x < 0 ? -1.0F : 1.0F);
     EXPECT_EQ(value_of(Activation::kAbs, x), x < 0 ? -x : x);
@@ -150,7 +150,7 @@ struct Ends {
   float at_infinity;
 };
 
-TEST(SpecialFunctions, infinities_give_the_limits) {
+TEST(SpecialFunctions, InfinitiesGiveTheLimits) {
   for (const Ends& limits : {Ends{Activation::kGelu, -0.0F, kInf},
                              {Activation::kGeluDx, -0.0F, 1},
                              {Activation::kGeluApproximateTanh, -0.0F, kInf},

@@ -13,7 +13,7 @@ namespace {
 const float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-TEST(Operators, names_parse_back_and_are_distinct) {
+TEST(Operators, NamesParseBackAndAreDistinct) {
   std::set<std::string_view> names;
   for (int i = 0; i <= static_cast<int>(AluOp::kReciprocal); ++i) {
     const AluOp op = static_cast<AluOp>(i);
@@ -31,7 +31,7 @@ TEST(Operators, names_parse_back_and_are_distinct) {
   EXPECT_EQ(parse_alu_op(""), std::nullopt);
 }
 
-TEST(Operators, kinds_are_told_apart) {
+TEST(Operators, KindsAreToldApart) {
   for (AluOp op : {AluOp::kBitwiseAnd, AluOp::kBitwiseXor, AluOp::kLeftShift, AluOp::kRightShift}) {
     EXPECT_TRUE(is_bitwise(op));
   }
@@ -53,7 +53,7 @@ TEST(Operators, kinds_are_told_apart) {
   }
 }
 
-TEST(Operators, engines_and_arity_follow_the_operator_table) {
+TEST(Operators, EnginesAndArityFollowTheOperatorTable) {
   std::set<AluOp> unary, not_vector, gpsimd, reductions;
   for (int i = 0; i <= static_cast<int>(AluOp::kReciprocal); ++i) {
     const AluOp op = static_cast<AluOp>(i);
@@ -79,7 +79,7 @@ double error_in_ulps(float actual, double exact) {
   return std::abs(static_cast<double>(actual) - exact) / ulp;
 }
 
-TEST(Operators, results_are_within_their_stated_accuracy) {
+TEST(Operators, ResultsAreWithinTheirStatedAccuracy) {
   struct Case {
     AluOp op;
     double ulps;
@@ -114,7 +114,7 @@ TEST(Operators, results_are_within_their_stated_accuracy) {
   }
 }
 
-TEST(Operators, unary_operators_ignore_the_second_operand_and_keep_special_values) {
+TEST(Operators, UnaryOperatorsIgnoreTheSecondOperandAndKeepSpecialValues) {
   for (const float b : {0.0F, 7.0F, kNan}) {
     EXPECT_EQ(apply(AluOp::kAbs, -2.5F, b), 2.5F);
     EXPECT_FALSE(std::signbit(apply(AluOp::kAbs, -0.0F, b)));
@@ -141,7 +141,7 @@ TEST(Operators, unary_operators_ignore_the_second_operand_and_keep_special_value
   EXPECT_EQ(apply(AluOp::kLogicalNot, int64_t{0}, int64_t{9}), 1);
 }
 
-TEST(Operators, maximum_and_minimum_propagate_nan_from_either_side) {
+TEST(Operators, MaximumAndMinimumPropagateNanFromEitherSide) {
   for (AluOp op : {AluOp::kMaximum, AluOp::kMinimum, AluOp::kAbsMax, AluOp::kAbsMin}) {
     EXPECT_TRUE(std::isnan(apply(op, kNan, 1.0F)));
     EXPECT_TRUE(std::isnan(apply(op, 1.0F, kNan)));
@@ -152,7 +152,7 @@ TEST(Operators, maximum_and_minimum_propagate_nan_from_either_side) {
   EXPECT_EQ(apply(AluOp::kAbsMin, -3.0F, 2.0F), 2.0F);
 }
 
-TEST(Operators, nan_is_true_and_unequal) {
+TEST(Operators, NanIsTrueAndUnequal) {
   EXPECT_EQ(apply(AluOp::kLogicalAnd, kNan, 1.0F), 1.0F);
   EXPECT_EQ(apply(AluOp::kEqual, kNan, kNan), 0.0F);
   EXPECT_EQ(apply(AluOp::kNotEqual, kNan, kNan), 1.0F);
@@ -160,7 +160,7 @@ TEST(Operators, nan_is_true_and_unequal) {
   EXPECT_EQ(apply(AluOp::kLogicalXor, -0.0F, 0.0F), 0.0F);
 }
 
-TEST(Operators, integers_are_exact_and_shifts_logical) {
+TEST(Operators, IntegersAreExactAndShiftsLogical) {
   const int64_t one = 1;
   EXPECT_EQ(apply(AluOp::kAdd, int64_t{2147483647}, one), 2147483648);
   EXPECT_EQ(
@@ -173,7 +173,7 @@ TEST(Operators, integers_are_exact_and_shifts_logical) {
   EXPECT_EQ(apply(AluOp::kMaximum, int64_t{16777217}, int64_t{16777216}), 16777217);
 }
 
-TEST(Operators, asking_for_a_form_that_does_not_exist_is_our_bug) {
+TEST(Operators, AskingForAFormThatDoesNotExistIsOurBug) {
   EXPECT_THROW(apply(AluOp::kBitwiseAnd, 1.0F, 1.0F), SimulatorBug);
   EXPECT_THROW(apply(AluOp::kInvert, 1.0F, 1.0F), SimulatorBug);
   EXPECT_THROW(apply(AluOp::kNone, 1.0F, 1.0F), SimulatorBug);

@@ -18,7 +18,7 @@ std::vector<uint32_t> numbers(RandomGenerator generator, State& state, int64_t c
   return result;
 }
 
-TEST(RandomBits, xorwow_is_marsaglia_s) {
+TEST(RandomBits, XorwowIsMarsagliaS) {
   State state = {123456789, 362436069, 521288629, 88675123, 5783321, 6615241};
   EXPECT_EQ(numbers(RandomGenerator::kXorwow, state, 5),
             (std::vector<uint32_t>{246875399, 3690007200, 1264581005, 3906711041, 1866187943}))
@@ -26,13 +26,13 @@ TEST(RandomBits, xorwow_is_marsaglia_s) {
   EXPECT_EQ(state[5], 6615241U + 5 * 362437U);
 }
 
-TEST(RandomBits, xorwow_of_zeros_counts) {
+TEST(RandomBits, XorwowOfZerosCounts) {
   State state(6, 0);
   EXPECT_EQ(numbers(RandomGenerator::kXorwow, state, 3),
             (std::vector<uint32_t>{362437, 2 * 362437, 3 * 362437}));
 }
 
-TEST(RandomBits, four_xorwow_generators_take_turns_from_the_first_in_every_call) {
+TEST(RandomBits, FourXorwowGeneratorsTakeTurnsFromTheFirstInEveryCall) {
   State all(24);
   for (int lane = 0; lane < 4; ++lane) seed_random_state(7, lane, all.data() + 6 * lane, 6);
   std::array<State, 4> apart;
@@ -58,7 +58,7 @@ std::vector<int> register_bits(uint32_t word, int length, int tap, int count) {
   return bits;
 }
 
-TEST(RandomBits, linear_feedback_numbers_are_windows_of_four_shift_registers) {
+TEST(RandomBits, LinearFeedbackNumbersAreWindowsOfFourShiftRegisters) {
   constexpr int kLengths[] = {31, 29, 28, 25}, kTaps[] = {6, 2, 13, 3}, kSteps[] = {18, 2, 7, 13};
   constexpr int kCount = 100;
   State state(24);
@@ -81,7 +81,7 @@ TEST(RandomBits, linear_feedback_numbers_are_windows_of_four_shift_registers) {
   EXPECT_TRUE(std::equal(before.begin() + 4, before.end(), state.begin() + 4)) << "unused words";
 }
 
-TEST(RandomBits, seeds_are_splitmix64_and_all_lanes_differ) {
+TEST(RandomBits, SeedsAreSplitmix64AndAllLanesDiffer) {
   State state(24);
   seed_random_state(0, 0, state.data(), 24);
   // The published first numbers of SplitMix64 from 0 are E220A839..., 6E789E6A..., 06C45D18...
@@ -133,7 +133,7 @@ void expect_randomness(RandomGenerator generator, int words) {
   }
 }
 
-TEST(RandomBits, mean_variance_correlation_and_bits_are_those_of_random_numbers) {
+TEST(RandomBits, MeanVarianceCorrelationAndBitsAreThoseOfRandomNumbers) {
   expect_randomness(RandomGenerator::kLinearFeedback, 24);
   expect_randomness(RandomGenerator::kXorwow, 6);
   expect_randomness(RandomGenerator::kFourXorwow, 24);

@@ -29,7 +29,7 @@ float ordered_sum_of(const std::vector<float>& values) {
   return partials[0];
 }
 
-TEST(Reduction, adds_in_the_documented_order_to_the_bit) {
+TEST(Reduction, AddsInTheDocumentedOrderToTheBit) {
   for (int64_t size = 1; size <= 70; ++size) {
     std::vector<float> values;
     for (const double value : random_values(size, -4, 4, static_cast<unsigned>(size))) {
@@ -39,14 +39,14 @@ TEST(Reduction, adds_in_the_documented_order_to_the_bit) {
   }
 }
 
-TEST(Reduction, subtracts_from_left_to_right) {
+TEST(Reduction, SubtractsFromLeftToRight) {
   const std::vector<float> values = {16777216, 1, 1, -3};
   EXPECT_EQ(reduce(AluOp::kSubtract, values.data(), 1), 16777216);
   EXPECT_EQ(reduce(AluOp::kSubtract, values.data(), 3), 16777214);
   EXPECT_EQ(reduce(AluOp::kSubtract, values.data(), 4), 16777216);  // 16777217 to nearest even
 }
 
-TEST(Reduction, starts_from_the_value_that_changes_nothing) {
+TEST(Reduction, StartsFromTheValueThatChangesNothing) {
   for (const AluOp op : {AluOp::kAdd, AluOp::kMultiply, AluOp::kMaximum, AluOp::kMinimum}) {
     for (const float value : {-2.5F, 0.0F, 3e38F, -INFINITY}) {
       EXPECT_EQ(apply(op, reduction_identity(op), value), value) << name(op);

@@ -158,6 +158,19 @@ def test_a_suppressed_warning_needs_a_reason(tmp_path, comment, code):
     assert run_checker("check_files.py", tmp_path)[0] == code
 
 
+@pytest.mark.parametrize("names, code", [
+    ("Iota, CountsTo16", 0), ("Iota, DISABLED_Counts", 0), ("Iota, counts", 1),
+    ("iota, Counts", 1), ("Iota, Counts_up", 1),
+])  # fmt: skip
+@pytest.mark.parametrize("macro", ["TEST", "TEST_F", "TYPED_TEST"])
+def test_names_of_googletest_are_pascal_case(tmp_path, macro, names, code):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/a.cpp").write_text(f"int a;\n{macro}({names}) {{\n}}\n")
+    answer, output = run_checker("check_files.py", tmp_path)
+    assert answer == code
+    assert output.startswith("tests/a.cpp:2: write the test ") == bool(code)
+
+
 @pytest.mark.parametrize("columns, code", [(100, 0), (101, 1)])
 def test_a_line_of_more_than_100_columns_is_found(tmp_path, columns, code):
     (tmp_path / "ops").mkdir()

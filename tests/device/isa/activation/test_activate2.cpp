@@ -25,7 +25,7 @@ const std::vector<Operators>& operator_pairs() {
   return pairs;
 }
 
-TEST(Activate2, computes_every_pair_of_operators_in_both_directions) {
+TEST(Activate2, ComputesEveryPairOfOperatorsInBothDirections) {
   for (const Operators& operators : operator_pairs()) {
     for (int directions = 0; directions < 4; ++directions) {
       const bool reverse0 = (directions & 1) != 0, reverse1 = (directions & 2) != 0;
@@ -57,7 +57,7 @@ TEST(Activate2, computes_every_pair_of_operators_in_both_directions) {
   }
 }
 
-TEST(Activate2, takes_immediates_per_partition_of_any_dtype_over_access_patterns) {
+TEST(Activate2, TakesImmediatesPerPartitionOfAnyDtypeOverAccessPatterns) {
   for (const Dtype dtype : all_dtypes()) {
     for (const Pattern pattern : source_patterns()) {
       InstructionBench bench(trn3());
@@ -84,7 +84,7 @@ TEST(Activate2, takes_immediates_per_partition_of_any_dtype_over_access_patterns
   }
 }
 
-TEST(Activate2, prelu_takes_its_slope) {
+TEST(Activate2, PreluTakesItsSlope) {
   InstructionBench bench(trn3());
   const View data = bench.tile(kSbuf, kFp32, {1, 5}, "data", {-2, -0.5, 0, 3, NAN});
   bench.run(Activate2{.dst = data, .op = Activation::kPrelu, .data = data, .relu_param = 0.125});
@@ -96,7 +96,7 @@ struct Reduction {
   double reset, row, with_held;  // of {-3, 2, 0.5} on top of -2.5
 };
 
-TEST(Activate2, reduces_with_five_operators_and_four_commands) {
+TEST(Activate2, ReducesWithFiveOperatorsAndFourCommands) {
   for (const Reduction& reduction : {Reduction{AluOp::kAdd, 0, -0.5, -3},
                                      {AluOp::kMaximum, -INFINITY, 2, 2},
                                      {AluOp::kMinimum, INFINITY, -3, -3},
@@ -128,7 +128,7 @@ TEST(Activate2, reduces_with_five_operators_and_four_commands) {
   }
 }
 
-TEST(Activate2, a_nan_reaches_every_reduction) {
+TEST(Activate2, ANanReachesEveryReduction) {
   for (const AluOp op :
        {AluOp::kAdd, AluOp::kMaximum, AluOp::kMinimum, AluOp::kAbsMax, AluOp::kAbsMin}) {
     InstructionBench bench(trn3());

@@ -4,7 +4,7 @@
 namespace neuron_sim {
 namespace {
 
-TEST(Activate2, checks_operators_and_immediates) {
+TEST(Activate2, ChecksOperatorsAndImmediates) {
   InstructionBench bench(load_architecture("trn3"));
   const View data = bench.tile(kSbuf, kFp32, {2, 6}, "data");
   const View column = bench.tile(kSbuf, kFp32, {2, 1}, "column");
@@ -48,7 +48,7 @@ TEST(Activate2, checks_operators_and_immediates) {
   EXPECT_EQ(error(instruction), "'imm1' of 'activate2' is given, but op1 is not.");
 }
 
-TEST(Activate2, checks_slope_reduction_engine_and_generation) {
+TEST(Activate2, ChecksSlopeReductionEngineAndGeneration) {
   InstructionBench bench(load_architecture("trn3"));
   const View data = bench.tile(kSbuf, kFp32, {2, 6}, "data");
   const Activate2 good{.dst = data, .data = data};
@@ -88,7 +88,7 @@ TEST(Activate2, checks_slope_reduction_engine_and_generation) {
   EXPECT_EQ(bench.error_kind(good), ErrorKind::kNotImplemented);
 }
 
-TEST(Activate2, demands_what_activation_demands) {
+TEST(Activate2, DemandsWhatActivationDemands) {
   InstructionBench bench(load_architecture("trn3"));
   const View narrow = bench.tile(kPsum, kBf16, {2, 60}, "narrow");
   const View wide = bench.tile(kSbuf, kFp32, {2, 60}, "wide");

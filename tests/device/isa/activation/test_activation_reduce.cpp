@@ -10,7 +10,7 @@
 namespace neuron_sim {
 namespace {
 
-TEST(ActivationReduce, gives_results_and_their_sums_over_access_patterns) {
+TEST(ActivationReduce, GivesResultsAndTheirSumsOverAccessPatterns) {
   for (const Pattern source : source_patterns()) {
     for (const Pattern target : target_patterns()) {
       InstructionBench bench;
@@ -39,7 +39,7 @@ TEST(ActivationReduce, gives_results_and_their_sums_over_access_patterns) {
   }
 }
 
-TEST(ActivationReduce, sums_before_rounding_to_dst_and_rounds_sums_to_any_dtype) {
+TEST(ActivationReduce, SumsBeforeRoundingToDstAndRoundsSumsToAnyDtype) {
   for (const Dtype dtype : all_dtypes()) {
     InstructionBench bench;
     const View data = bench.tile(kSbuf, kFp32, {1, 4}, "data", {0.25, 0.25, 2.125, 100});
@@ -52,7 +52,7 @@ TEST(ActivationReduce, sums_before_rounding_to_dst_and_rounds_sums_to_any_dtype)
   }
 }
 
-TEST(ActivationReduce, sums_of_nan_and_infinities_follow_ieee) {
+TEST(ActivationReduce, SumsOfNanAndInfinitiesFollowIeee) {
   InstructionBench bench;
   const View data =
       bench.tile(kSbuf, kFp32, {3, 2}, "data", {NAN, 1, INFINITY, 1, INFINITY, -INFINITY});
@@ -61,7 +61,7 @@ TEST(ActivationReduce, sums_of_nan_and_infinities_follow_ieee) {
   expect_values(bench.get(sums), {NAN, INFINITY, NAN});
 }
 
-TEST(ActivationReduce, needs_a_column_and_addition) {
+TEST(ActivationReduce, NeedsAColumnAndAddition) {
   InstructionBench bench;
   const View data = bench.tile(kSbuf, kFp32, {8, 4}, "data");
   const auto error = [&](const ActivationReduce& instruction) { return bench.error(instruction); };
@@ -87,7 +87,7 @@ TEST(ActivationReduce, needs_a_column_and_addition) {
             "has it on: Scalar.");
 }
 
-TEST(ActivationReduce, demands_a_read_of_the_registers) {
+TEST(ActivationReduce, DemandsAReadOfTheRegisters) {
   InstructionBench bench;
   const View data = bench.tile(kPsum, kFp32, {8, 100}, "data");
   const ActivationReduce instruction{.dst = bench.tile(kSbuf, kFp32, {8, 100}, "dst"),
@@ -101,7 +101,7 @@ TEST(ActivationReduce, demands_a_read_of_the_registers) {
   EXPECT_EQ(step.table, table_of(Activation::kExp));
 }
 
-TEST(ActivationReduce, shares_its_registers_with_activation_in_program_order) {
+TEST(ActivationReduce, SharesItsRegistersWithActivationInProgramOrder) {
   Builder builder("sums", load_architecture("trn2"));
   const View output = builder.argument("output", {128, 2}, kFp32);
   const View ones = builder.sbuf("ones", {128, 512}, kFp32);

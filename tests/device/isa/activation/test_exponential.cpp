@@ -10,7 +10,7 @@ Architecture trn3() { return load_architecture("trn3"); }
 /// exp of the rounded difference, in float64.
 double exact(double x, double maximum) { return std::exp(round_to(kFp32, x - maximum)); }
 
-TEST(Exponential, subtracts_and_exponentiates_over_access_patterns) {
+TEST(Exponential, SubtractsAndExponentiatesOverAccessPatterns) {
   for (const Pattern source : source_patterns()) {
     for (const Pattern target : target_patterns()) {
       if (source == Pattern::kGaps || target == Pattern::kGaps) continue;  // four free dimensions
@@ -29,7 +29,7 @@ TEST(Exponential, subtracts_and_exponentiates_over_access_patterns) {
   }
 }
 
-TEST(Exponential, rounds_once_to_the_dtype_of_dst) {
+TEST(Exponential, RoundsOnceToTheDtypeOfDst) {
   for (const Dtype dtype : all_dtypes()) {
     if (dtype == Dtype::kBool || dtype == Dtype::kUint32) continue;
     InstructionBench bench(trn3());
@@ -41,7 +41,7 @@ TEST(Exponential, rounds_once_to_the_dtype_of_dst) {
   }
 }
 
-TEST(Exponential, keeps_a_running_sum_in_the_accumulator_of_the_vector_engine) {
+TEST(Exponential, KeepsARunningSumInTheAccumulatorOfTheVectorEngine) {
   InstructionBench bench(trn3());
   const View src = bench.tile(kSbuf, kFp32, {2, 37}, "src", random_values(74));
   const View sums = bench.tile(kPsum, kFp32, {2, 1}, "sums");
@@ -76,7 +76,7 @@ TEST(Exponential, keeps_a_running_sum_in_the_accumulator_of_the_vector_engine) {
   expect_sums(1, 50);
 }
 
-TEST(Exponential, checks_generation_rank_dtypes_and_reduction) {
+TEST(Exponential, ChecksGenerationRankDtypesAndReduction) {
   InstructionBench bench(trn3());
   const auto error = [&](const Exponential& instruction) { return bench.error(instruction); };
   const View src = bench.tile(kSbuf, kFp32, {2, 1, 1, 4}, "src");
@@ -120,7 +120,7 @@ TEST(Exponential, checks_generation_rank_dtypes_and_reduction) {
             "NeuronCore-v3.");
 }
 
-TEST(Exponential, demands_a_quarter_of_a_cycle_per_element) {
+TEST(Exponential, DemandsAQuarterOfACyclePerElement) {
   InstructionBench bench(trn3());
   EXPECT_EQ(bench.architecture().rates[RateClass::kExponential], 0.25);
   const View src = bench.tile(kPsum, kFp32, {2, 40}, "src");

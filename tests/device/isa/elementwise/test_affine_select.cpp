@@ -16,7 +16,7 @@ bool holds(AluOp op, int64_t value) {
   }
 }
 
-TEST(AffineSelect, follows_every_comparison_of_its_pattern) {
+TEST(AffineSelect, FollowsEveryComparisonOfItsPattern) {
   for (const AluOp op : {AluOp::kEqual, AluOp::kNotEqual, AluOp::kGreaterEqual, AluOp::kGreater,
                          AluOp::kLessEqual, AluOp::kLess}) {
     InstructionBench bench;
@@ -44,7 +44,7 @@ TEST(AffineSelect, follows_every_comparison_of_its_pattern) {
   }
 }
 
-TEST(AffineSelect, makes_a_causal_mask_over_access_patterns) {
+TEST(AffineSelect, MakesACausalMaskOverAccessPatterns) {
   for (const Pattern source : source_patterns()) {
     for (const Pattern target : target_patterns()) {
       InstructionBench bench;
@@ -68,7 +68,7 @@ TEST(AffineSelect, makes_a_causal_mask_over_access_patterns) {
   }
 }
 
-TEST(AffineSelect, converts_between_all_dtypes_through_fp32) {
+TEST(AffineSelect, ConvertsBetweenAllDtypesThroughFp32) {
   for (const Dtype from : all_dtypes()) {
     for (const Dtype to : all_dtypes()) {
       InstructionBench bench;
@@ -86,7 +86,7 @@ TEST(AffineSelect, converts_between_all_dtypes_through_fp32) {
   }
 }
 
-TEST(AffineSelect, keeps_large_integers_of_one_dtype_and_nan) {
+TEST(AffineSelect, KeepsLargeIntegersOfOneDtypeAndNan) {
   InstructionBench bench;
   const View data = bench.tile(kSbuf, Dtype::kInt32, {1, 2}, "data", {2147483647, 16777217});
   AffineSelect select{.dst = data, .pattern = {{0, 2}}, .on_true_tile = data, .on_false_value = 1};
@@ -98,7 +98,7 @@ TEST(AffineSelect, keeps_large_integers_of_one_dtype_and_nan) {
   expect_values(bench.get(floats), {NAN, -0.0});
 }
 
-TEST(AffineSelect, indices_wrap_at_32_bits) {
+TEST(AffineSelect, IndicesWrapAt32Bits) {
   InstructionBench bench;
   const View data = bench.tile(kSbuf, kFp32, {1, 2}, "data", {5, 6});
   AffineSelect select{.dst = data,
@@ -111,7 +111,7 @@ TEST(AffineSelect, indices_wrap_at_32_bits) {
   expect_values(bench.get(data), {5, 1});
 }
 
-TEST(AffineSelect, checks_operator_pattern_engine_and_memory) {
+TEST(AffineSelect, ChecksOperatorPatternEngineAndMemory) {
   InstructionBench bench;
   const View data = bench.tile(kSbuf, kFp32, {2, 6}, "data");
   const auto error = [&](const AffineSelect& select) { return bench.error(select); };
@@ -145,7 +145,7 @@ TEST(AffineSelect, checks_operator_pattern_engine_and_memory) {
             "on_true_tile[3, 6]) of 'affine_select'");
 }
 
-TEST(AffineSelect, demands_gpsimd_work) {
+TEST(AffineSelect, DemandsGpsimdWork) {
   InstructionBench bench;
   const View data = bench.tile(kSbuf, kFp32, {2, 6}, "data");
   const AffineSelect select{.dst = data, .pattern = {{1, 6}}, .on_true_tile = data};

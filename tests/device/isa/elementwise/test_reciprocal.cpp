@@ -7,7 +7,7 @@
 namespace neuron_sim {
 namespace {
 
-TEST(Reciprocal, is_correctly_rounded_over_dtypes_and_patterns) {
+TEST(Reciprocal, IsCorrectlyRoundedOverDtypesAndPatterns) {
   for (Dtype dtype : {kFp32, kBf16, Dtype::kFloat16}) {
     for (Pattern source : source_patterns()) {
       for (Pattern target : target_patterns()) {
@@ -26,7 +26,7 @@ TEST(Reciprocal, is_correctly_rounded_over_dtypes_and_patterns) {
   }
 }
 
-TEST(Reciprocal, zero_infinity_denormals_and_nan_follow_ieee_in_place) {
+TEST(Reciprocal, ZeroInfinityDenormalsAndNanFollowIeeeInPlace) {
   InstructionBench bench;
   View x = bench.tile(kSbuf, kFp32, {1, 7}, "x",
                       {0.0, -0.0, INFINITY, -INFINITY, std::nan(""), 0x1p-149, 0x1p127});
@@ -34,7 +34,7 @@ TEST(Reciprocal, zero_infinity_denormals_and_nan_follow_ieee_in_place) {
   expect_values(bench.get(x), {INFINITY, -INFINITY, 0.0, -0.0, std::nan(""), INFINITY, 0x1p-127});
 }
 
-TEST(Reciprocal, integers_round_to_nearest_even) {
+TEST(Reciprocal, IntegersRoundToNearestEven) {
   InstructionBench bench;
   Reciprocal instruction{.dst = bench.tile(kSbuf, Dtype::kInt32, {1, 4}, "dst"),
                          .data = bench.tile(kSbuf, Dtype::kInt32, {1, 4}, "x", {1, 2, -1, 0})};
@@ -42,7 +42,7 @@ TEST(Reciprocal, integers_round_to_nearest_even) {
   expect_values(bench.get(instruction.dst), {1, 0, -1, 2147483647});
 }
 
-TEST(Reciprocal, checks_engine_shapes_and_limits) {
+TEST(Reciprocal, ChecksEngineShapesAndLimits) {
   InstructionBench bench;
   Reciprocal instruction{.dst = bench.tile(kSbuf, kFp32, {128, 3}, "dst"),
                          .data = bench.tile(kPsum, kFp32, {128, 3}, "data")};
@@ -62,7 +62,7 @@ TEST(Reciprocal, checks_engine_shapes_and_limits) {
             "'reciprocal', operand 'data', architecture trn2)");
 }
 
-TEST(Reciprocal, demands_the_iterative_rate) {
+TEST(Reciprocal, DemandsTheIterativeRate) {
   InstructionBench bench;
   Reciprocal instruction{.dst = bench.tile(kSbuf, kFp32, {2, 3}, "dst"),
                          .data = bench.tile(kPsum, kFp32, {2, 3}, "data")};

@@ -25,7 +25,7 @@ struct Fused {
   ScalarTensorTensor instruction;
 };
 
-TEST(ScalarTensorTensor, computes_every_pair_of_operators_in_both_orders) {
+TEST(ScalarTensorTensor, ComputesEveryPairOfOperatorsInBothOrders) {
   Fused fused({2, 33});
   fused.bench.set(fused.instruction.data, grid_values(66, 1));
   fused.bench.set(fused.instruction.operand1, grid_values(66, 2));
@@ -54,7 +54,7 @@ TEST(ScalarTensorTensor, computes_every_pair_of_operators_in_both_orders) {
   }
 }
 
-TEST(ScalarTensorTensor, goes_over_all_dtypes_and_patterns_and_rounds_after_each_operator) {
+TEST(ScalarTensorTensor, GoesOverAllDtypesAndPatternsAndRoundsAfterEachOperator) {
   for (const Dtype dtype : all_dtypes()) {
     for (const Pattern source : source_patterns()) {
       for (const Pattern target : target_patterns()) {
@@ -82,7 +82,7 @@ TEST(ScalarTensorTensor, goes_over_all_dtypes_and_patterns_and_rounds_after_each
   }
 }
 
-TEST(ScalarTensorTensor, the_destination_may_be_either_input_and_hold_the_operand) {
+TEST(ScalarTensorTensor, TheDestinationMayBeEitherInputAndHoldTheOperand) {
   for (const bool second : {false, true}) {
     Fused fused({1, 3});
     fused.bench.set(fused.instruction.data, {1, 2, 3});
@@ -99,7 +99,7 @@ TEST(ScalarTensorTensor, the_destination_may_be_either_input_and_hold_the_operan
   }
 }
 
-TEST(ScalarTensorTensor, widens_a_scalar_operand_of_any_floating_dtype) {
+TEST(ScalarTensorTensor, WidensAScalarOperandOfAnyFloatingDtype) {
   for (const Dtype dtype : {kFp32, kBf16, Dtype::kFloat16}) {
     SCOPED_TRACE(std::string(name(dtype)));
     Fused fused({2, 2});
@@ -112,7 +112,7 @@ TEST(ScalarTensorTensor, widens_a_scalar_operand_of_any_floating_dtype) {
   }
 }
 
-TEST(ScalarTensorTensor, takes_a_unary_first_operator_and_passes_nan_and_infinity) {
+TEST(ScalarTensorTensor, TakesAUnaryFirstOperatorAndPassesNanAndInfinity) {
   Fused fused({1, 4});
   fused.bench.set(fused.instruction.data, {-INFINITY, NAN, -2, -0.0});
   fused.bench.set(fused.instruction.operand1, {1, 1, NAN, -0.0});
@@ -121,7 +121,7 @@ TEST(ScalarTensorTensor, takes_a_unary_first_operator_and_passes_nan_and_infinit
   expect_values(fused.run(), {INFINITY, NAN, NAN, -0.0});
 }
 
-TEST(ScalarTensorTensor, refuses_operators_the_vector_engine_does_not_have) {
+TEST(ScalarTensorTensor, RefusesOperatorsTheVectorEngineDoesNotHave) {
   const auto error = [](AluOp op0, AluOp op1) {
     Fused fused({2, 2}, Dtype::kInt32);
     fused.instruction.op0 = op0;
@@ -146,7 +146,7 @@ TEST(ScalarTensorTensor, refuses_operators_the_vector_engine_does_not_have) {
             "arithmetic operator of the Vector engine on two operands.");
 }
 
-TEST(ScalarTensorTensor, checks_its_operands) {
+TEST(ScalarTensorTensor, ChecksItsOperands) {
   EXPECT_EQ(Fused({128, 4096}, kFp32, kPsum).error(), "");
   EXPECT_EQ(Fused({2, 2}, kFp32, kPsum, kPsum).error(),
             "operands 'data' and 'operand1' of 'scalar_tensor_tensor' are both in PSUM; at most "
@@ -182,7 +182,7 @@ TEST(ScalarTensorTensor, checks_its_operands) {
             "trn2 has it on: Vector.");
 }
 
-TEST(ScalarTensorTensor, demands_the_fast_rate_for_the_documented_form_only) {
+TEST(ScalarTensorTensor, DemandsTheFastRateForTheDocumentedFormOnly) {
   const auto rate = [](Dtype dtype, int64_t elements, AluOp op0, AluOp op1) {
     Fused fused({2, elements}, dtype);
     fused.instruction.op0 = op0;

@@ -26,7 +26,7 @@ Tiles tiles_of(Dtype dtype, std::vector<int64_t> shape, const std::vector<double
   return tiles;
 }
 
-TEST(TensorScalar, one_operator_with_a_constant) {
+TEST(TensorScalar, OneOperatorWithAConstant) {
   Tiles tiles = tiles_of(kFp32, {2, 3}, {1, 2, 3, -4, 0, 10});
   tiles.instruction.constant0 = 2.5;
   expect_values(tiles.run(), {3.5, 4.5, 5.5, -1.5, 2.5, 12.5});
@@ -34,7 +34,7 @@ TEST(TensorScalar, one_operator_with_a_constant) {
   expect_values(tiles.run(), {0, 0, 1, 0, 0, 1});
 }
 
-TEST(TensorScalar, reverse_swaps_each_operator_on_its_own) {
+TEST(TensorScalar, ReverseSwapsEachOperatorOnItsOwn) {
   for (bool reverse0 : {false, true}) {
     for (bool reverse1 : {false, true}) {
       Tiles tiles = tiles_of(kFp32, {1, 3}, {1, 2, 4});
@@ -55,7 +55,7 @@ TEST(TensorScalar, reverse_swaps_each_operator_on_its_own) {
   }
 }
 
-TEST(TensorScalar, two_operators_round_to_fp32_in_between) {
+TEST(TensorScalar, TwoOperatorsRoundToFp32InBetween) {
   const double x = 1 + 0x1p-23, y = 1 - 0x1p-23;  // x * y = 1 - 2^-46 rounds to 1
   Tiles tiles = tiles_of(kFp32, {1, 33}, std::vector<double>(33, x));
   tiles.instruction.op0 = AluOp::kMultiply;
@@ -65,7 +65,7 @@ TEST(TensorScalar, two_operators_round_to_fp32_in_between) {
   expect_values(tiles.run(), std::vector<double>(33, 0.0));
 }
 
-TEST(TensorScalar, operand_tiles_hold_one_value_per_partition) {
+TEST(TensorScalar, OperandTilesHoldOneValuePerPartition) {
   for (Dtype dtype : all_dtypes()) {
     for (Pattern source : source_patterns()) {
       for (Pattern target : target_patterns()) {
@@ -93,7 +93,7 @@ TEST(TensorScalar, operand_tiles_hold_one_value_per_partition) {
   }
 }
 
-TEST(TensorScalar, the_destination_may_be_the_data_and_hold_the_operand) {
+TEST(TensorScalar, TheDestinationMayBeTheDataAndHoldTheOperand) {
   InstructionBench bench;
   View x = bench.tile(kSbuf, kFp32, {2, 3}, "x", {1, 2, 3, 4, 5, 6});
   TensorScalar instruction{.dst = x,
@@ -106,7 +106,7 @@ TEST(TensorScalar, the_destination_may_be_the_data_and_hold_the_operand) {
   expect_values(bench.get(x), {3, 5, 7, 24, 29, 34});
 }
 
-TEST(TensorScalar, nan_and_infinity_pass_through) {
+TEST(TensorScalar, NanAndInfinityPassThrough) {
   Tiles tiles = tiles_of(kFp32, {1, 3}, {std::nan(""), INFINITY, -INFINITY});
   tiles.instruction.op0 = AluOp::kMaximum;
   tiles.instruction.constant0 = 0;
@@ -115,7 +115,7 @@ TEST(TensorScalar, nan_and_infinity_pass_through) {
   expect_values(tiles.run(), {std::nan(""), std::nan(""), 0});
 }
 
-TEST(TensorScalar, integers_are_exact_on_gpsimd_and_rounded_to_fp32_on_vector) {
+TEST(TensorScalar, IntegersAreExactOnGpsimdAndRoundedToFp32OnVector) {
   for (bool operand_tile : {false, true}) {
     Tiles tiles = tiles_of(Dtype::kInt32, {1, 2}, {16777217, 2147483647});
     TensorScalar& instruction = tiles.instruction;
@@ -131,7 +131,7 @@ TEST(TensorScalar, integers_are_exact_on_gpsimd_and_rounded_to_fp32_on_vector) {
   }
 }
 
-TEST(TensorScalar, a_fractional_constant_makes_gpsimd_compute_in_fp32) {
+TEST(TensorScalar, AFractionalConstantMakesGpsimdComputeInFp32) {
   Tiles tiles = tiles_of(Dtype::kInt32, {1, 2}, {3, 5});
   tiles.instruction.op0 = AluOp::kMultiply;
   tiles.instruction.constant0 = 0.5;
@@ -139,7 +139,7 @@ TEST(TensorScalar, a_fractional_constant_makes_gpsimd_compute_in_fp32) {
   expect_values(tiles.run(), {2, 2});  // 1.5 and 2.5 to nearest even
 }
 
-TEST(TensorScalar, bitwise_operators_chain_on_integers) {
+TEST(TensorScalar, BitwiseOperatorsChainOnIntegers) {
   Tiles tiles = tiles_of(Dtype::kInt32, {2, 2}, {0x12345678, -1, 255, 256});
   TensorScalar& instruction = tiles.instruction;
   instruction.op0 = AluOp::kRightShift;
@@ -153,7 +153,7 @@ TEST(TensorScalar, bitwise_operators_chain_on_integers) {
   expect_values(tiles.run(), {0, 0, 0, 0});
 }
 
-TEST(TensorScalar, engines_follow_operators_and_features) {
+TEST(TensorScalar, EnginesFollowOperatorsAndFeatures) {
   auto error = [](EngineKind engine, AluOp op0, AluOp op1, bool scalar_tensor_ops = true) {
     Architecture architecture = test_architecture();
     architecture.features.scalar_tensor_ops = scalar_tensor_ops;
@@ -184,7 +184,7 @@ TEST(TensorScalar, engines_follow_operators_and_features) {
             "trn2: no engine has both operators.");
 }
 
-TEST(TensorScalar, operators_and_operands_are_checked) {
+TEST(TensorScalar, OperatorsAndOperandsAreChecked) {
   Tiles none = tiles_of(kFp32, {2, 2});
   none.instruction.op0 = AluOp::kNone;
   EXPECT_EQ(none.error(), "operator op0 'none' of 'tensor_scalar' is not supported.");
@@ -223,7 +223,7 @@ TEST(TensorScalar, operators_and_operands_are_checked) {
             "operand 'operand1' of 'tensor_scalar' is given, but its operator is not.");
 }
 
-TEST(TensorScalar, limits_are_checked_from_both_sides) {
+TEST(TensorScalar, LimitsAreCheckedFromBothSides) {
   EXPECT_EQ(tiles_of(kFp32, {128, 4096}, {}, kPsum).error(), "");
   EXPECT_EQ(tiles_of(kFp32, {129, 1}).error(),
             "number of partitions 129 exceed architecture limitation of 128. (instruction "
@@ -234,7 +234,7 @@ TEST(TensorScalar, limits_are_checked_from_both_sides) {
             "'data', architecture trn2)");
 }
 
-TEST(TensorScalar, demands_the_rate_class_of_its_operands) {
+TEST(TensorScalar, DemandsTheRateClassOfItsOperands) {
   auto step = [](Tiles tiles) { return tiles.bench.demand(tiles.instruction).steps[0]; };
   Step fp32 = step(tiles_of(kFp32, {2, 7}));
   EXPECT_EQ(fp32.rate, RateClass::kScalarOperand);

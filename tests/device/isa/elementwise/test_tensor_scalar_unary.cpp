@@ -32,7 +32,7 @@ double exact(AluOp op, double x) {
   }
 }
 
-TEST(TensorScalarUnary, follows_an_independent_oracle_for_all_dtypes_and_patterns) {
+TEST(TensorScalarUnary, FollowsAnIndependentOracleForAllDtypesAndPatterns) {
   for (const AluOp op : {AluOp::kLogicalNot, AluOp::kAbs, AluOp::kSquare, AluOp::kRelu,
                          AluOp::kRsqrt, AluOp::kReciprocal}) {
     for (const Dtype dtype : all_dtypes()) {
@@ -54,7 +54,7 @@ TEST(TensorScalarUnary, follows_an_independent_oracle_for_all_dtypes_and_pattern
   }
 }
 
-TEST(TensorScalarUnary, two_operators_chain_and_round_in_between) {
+TEST(TensorScalarUnary, TwoOperatorsChainAndRoundInBetween) {
   UnaryBench b;
   b.bench.set(b.instruction.data, random_values(48, -3, 3));
   b.instruction.op0 = AluOp::kSquare;
@@ -67,7 +67,7 @@ TEST(TensorScalarUnary, two_operators_chain_and_round_in_between) {
   expect_values(b.bench.get(b.instruction.dst), expected);
 }
 
-TEST(TensorScalarUnary, invert_flips_every_bit_of_integers) {
+TEST(TensorScalarUnary, InvertFlipsEveryBitOfIntegers) {
   for (const Dtype dtype : {Dtype::kInt8, Dtype::kUint8, Dtype::kInt16, Dtype::kUint16,
                             Dtype::kInt32, Dtype::kUint32}) {
     UnaryBench b(dtype);
@@ -86,7 +86,7 @@ TEST(TensorScalarUnary, invert_flips_every_bit_of_integers) {
             "integers of one size for the bitwise operator invert.");
 }
 
-TEST(TensorScalarUnary, takes_no_operand_and_no_order) {
+TEST(TensorScalarUnary, TakesNoOperandAndNoOrder) {
   UnaryBench b;
   b.instruction.op0 = AluOp::kAbs;
   EXPECT_EQ(b.error(), "");
@@ -107,7 +107,7 @@ TEST(TensorScalarUnary, takes_no_operand_and_no_order) {
             "operand 'operand1' of 'tensor_scalar' must be None or 0 for the unary operator relu.");
 }
 
-TEST(TensorScalarUnary, rsqrt_runs_on_gpsimd_at_its_own_rate) {
+TEST(TensorScalarUnary, RsqrtRunsOnGpsimdAtItsOwnRate) {
   UnaryBench b;
   b.instruction.op0 = AluOp::kAdd;
   b.instruction.constant0 = 1e-5;
@@ -125,7 +125,7 @@ TEST(TensorScalarUnary, rsqrt_runs_on_gpsimd_at_its_own_rate) {
             "architecture trn2 has it on: GpSimd.");
 }
 
-TEST(TensorScalarUnary, the_scalar_engine_has_its_listed_operators_where_the_generation_allows) {
+TEST(TensorScalarUnary, TheScalarEngineHasItsListedOperatorsWhereTheGenerationAllows) {
   Architecture architecture = test_architecture();
   architecture.name = "trn3";
   architecture.features.scalar_unary_operators = true;
@@ -153,7 +153,7 @@ TEST(TensorScalarUnary, the_scalar_engine_has_its_listed_operators_where_the_gen
   EXPECT_EQ(b.bench.prepare(b.instruction).engine, EngineKind::kScalar);
 }
 
-TEST(TensorScalarUnary, engines_of_the_generations_are_those_of_the_documents) {
+TEST(TensorScalarUnary, EnginesOfTheGenerationsAreThoseOfTheDocuments) {
   const auto engines = [](const char* architecture, AluOp op0, AluOp op1) {
     std::string found;
     for (const EngineKind engine :

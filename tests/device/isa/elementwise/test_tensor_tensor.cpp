@@ -41,7 +41,7 @@ const std::vector<AluOp> kArithmetic = {AluOp::kAdd,        AluOp::kSubtract,  A
                                         AluOp::kLogicalAnd, AluOp::kLogicalOr, AluOp::kLogicalXor,
                                         AluOp::kAbsMax,     AluOp::kAbsMin};
 
-TEST(TensorTensor, every_operator_matches_double_precision_in_fp32) {
+TEST(TensorTensor, EveryOperatorMatchesDoublePrecisionInFp32) {
   for (AluOp op : kArithmetic) {
     SCOPED_TRACE(std::string(name(op)));
     for (int64_t elements : {1, 7, 64, 513}) {
@@ -62,7 +62,7 @@ TEST(TensorTensor, every_operator_matches_double_precision_in_fp32) {
   }
 }
 
-TEST(TensorTensor, every_mix_of_dtypes_computes_in_fp32_and_rounds_once) {
+TEST(TensorTensor, EveryMixOfDtypesComputesInFp32AndRoundsOnce) {
   for (Dtype first : all_dtypes()) {
     for (Dtype second : all_dtypes()) {
       for (Dtype target : all_dtypes()) {
@@ -85,7 +85,7 @@ TEST(TensorTensor, every_mix_of_dtypes_computes_in_fp32_and_rounds_once) {
   }
 }
 
-TEST(TensorTensor, every_combination_of_access_patterns_gives_the_same_elements) {
+TEST(TensorTensor, EveryCombinationOfAccessPatternsGivesTheSameElements) {
   for (Dtype dtype : {kFp32, kBf16}) {
     for (Pattern first : source_patterns()) {
       for (Pattern second : source_patterns()) {
@@ -110,7 +110,7 @@ TEST(TensorTensor, every_combination_of_access_patterns_gives_the_same_elements)
   }
 }
 
-TEST(TensorTensor, the_destination_may_be_an_input) {
+TEST(TensorTensor, TheDestinationMayBeAnInput) {
   for (Pattern pattern : target_patterns()) {
     for (bool first : {true, false}) {
       InstructionBench bench;
@@ -132,7 +132,7 @@ TEST(TensorTensor, the_destination_may_be_an_input) {
   }
 }
 
-TEST(TensorTensor, a_broadcast_element_of_the_destination_is_read_before_it_is_written) {
+TEST(TensorTensor, ABroadcastElementOfTheDestinationIsReadBeforeItIsWritten) {
   InstructionBench bench;
   View x = bench.tile(kSbuf, kFp32, {1, 4}, "x", {1, 2, 3, 4});
   TensorTensor instruction{
@@ -141,7 +141,7 @@ TEST(TensorTensor, a_broadcast_element_of_the_destination_is_read_before_it_is_w
   expect_values(bench.get(x), {0, 1, 2, 3});
 }
 
-TEST(TensorTensor, nan_and_infinity_follow_ieee_and_maximum_keeps_nan) {
+TEST(TensorTensor, NanAndInfinityFollowIeeeAndMaximumKeepsNan) {
   const std::vector<double> a = {kNan, 1, kInf, -kInf, kInf, 0, 3e38};
   const std::vector<double> b = {1, kNan, -kInf, -kInf, 0, 0, 3e38};
   for (AluOp op : {AluOp::kAdd, AluOp::kMultiply, AluOp::kDivide, AluOp::kMaximum, AluOp::kMinimum,
@@ -162,7 +162,7 @@ TEST(TensorTensor, nan_and_infinity_follow_ieee_and_maximum_keeps_nan) {
   }
 }
 
-TEST(TensorTensor, integers_are_exact_on_gpsimd_and_rounded_to_fp32_on_vector) {
+TEST(TensorTensor, IntegersAreExactOnGpsimdAndRoundedToFp32OnVector) {
   const double large = 2147483647;
   for (EngineKind engine : {EngineKind::kAuto, EngineKind::kGpSimd, EngineKind::kVector}) {
     TensorTensorTiles tiles = dense_tiles(Dtype::kInt32, {1, 4});
@@ -178,7 +178,7 @@ TEST(TensorTensor, integers_are_exact_on_gpsimd_and_rounded_to_fp32_on_vector) {
   }
 }
 
-TEST(TensorTensor, an_unsigned_product_wraps_modulo_2_to_the_32) {
+TEST(TensorTensor, AnUnsignedProductWrapsModulo2ToThe32) {
   TensorTensorTiles tiles = dense_tiles(Dtype::kUint32, {1, 2});
   auto& [bench, instruction] = tiles;
   bench.set(instruction.data1, {4294967295.0, 65536});
@@ -188,7 +188,7 @@ TEST(TensorTensor, an_unsigned_product_wraps_modulo_2_to_the_32) {
   expect_values(bench.get(instruction.dst), {1, 65536});
 }
 
-TEST(TensorTensor, bitwise_operators_and_shifts_work_on_every_integer_dtype) {
+TEST(TensorTensor, BitwiseOperatorsAndShiftsWorkOnEveryIntegerDtype) {
   for (Dtype dtype : {Dtype::kInt8, Dtype::kUint8, Dtype::kInt16, Dtype::kUint16, Dtype::kInt32,
                       Dtype::kUint32}) {
     TensorTensorTiles tiles = dense_tiles(dtype, {1, 3});
@@ -207,7 +207,7 @@ TEST(TensorTensor, bitwise_operators_and_shifts_work_on_every_integer_dtype) {
   }
 }
 
-TEST(TensorTensor, right_shift_is_logical_and_a_shift_by_32_clears) {
+TEST(TensorTensor, RightShiftIsLogicalAndAShiftBy32Clears) {
   TensorTensorTiles tiles = dense_tiles(Dtype::kInt32, {1, 3});
   auto& [bench, instruction] = tiles;
   bench.set(instruction.data1, {-1, -1, 1});
@@ -220,7 +220,7 @@ TEST(TensorTensor, right_shift_is_logical_and_a_shift_by_32_clears) {
   expect_values(bench.get(instruction.dst), {-268435456, 0, 1});
 }
 
-TEST(TensorTensor, power_runs_on_gpsimd_in_fp32) {
+TEST(TensorTensor, PowerRunsOnGpsimdInFp32) {
   TensorTensorTiles tiles = dense_tiles(kFp32, {1, 4});
   auto& [bench, instruction] = tiles;
   bench.set(instruction.data1, {2, 9, -2, 0});

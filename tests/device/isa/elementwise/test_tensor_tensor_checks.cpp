@@ -6,7 +6,7 @@
 namespace neuron_sim {
 namespace {
 
-TEST(TensorTensorChecks, the_default_engine_is_vector_unless_all_are_32_bit_integers_in_sbuf) {
+TEST(TensorTensorChecks, TheDefaultEngineIsVectorUnlessAllAre32BitIntegersInSbuf) {
   auto engine = [](TensorTensorTiles tiles) {
     return tiles.bench.prepare(tiles.instruction).engine;
   };
@@ -20,7 +20,7 @@ TEST(TensorTensorChecks, the_default_engine_is_vector_unless_all_are_32_bit_inte
   EXPECT_EQ(engine(divide), EngineKind::kVector);
 }
 
-TEST(TensorTensorChecks, limits_are_checked_from_both_sides) {
+TEST(TensorTensorChecks, LimitsAreCheckedFromBothSides) {
   EXPECT_EQ(dense_tiles(kFp32, {128, 2}).error(), "");
   EXPECT_EQ(dense_tiles(kFp32, {256, 2}).error(),
             "number of partitions 256 exceed architecture limitation of 128. (instruction "
@@ -37,7 +37,7 @@ TEST(TensorTensorChecks, limits_are_checked_from_both_sides) {
             "'data1', architecture trn2)");
 }
 
-TEST(TensorTensorChecks, mismatched_shapes_have_the_vendors_sentence) {
+TEST(TensorTensorChecks, MismatchedShapesHaveTheVendorsSentence) {
   TensorTensorTiles tiles = dense_tiles(kFp32, {128, 512});
   tiles.instruction.data2 = tiles.bench.tile(kSbuf, kFp32, {1, 512}, "b");
   EXPECT_EQ(tiles.error(),
@@ -49,7 +49,7 @@ TEST(TensorTensorChecks, mismatched_shapes_have_the_vendors_sentence) {
             "data2[128, 1]) of 'tensor_tensor'");
 }
 
-TEST(TensorTensorChecks, two_inputs_in_psum_are_an_error) {
+TEST(TensorTensorChecks, TwoInputsInPsumAreAnError) {
   EXPECT_EQ(dense_tiles(kFp32, {2, 2}, kPsum, kSbuf).error(), "");
   EXPECT_EQ(dense_tiles(kFp32, {2, 2}, kSbuf, kPsum).error(), "");
   EXPECT_EQ(dense_tiles(kFp32, {2, 2}, kPsum, kPsum).error(),
@@ -57,7 +57,7 @@ TEST(TensorTensorChecks, two_inputs_in_psum_are_an_error) {
             "may be (architecture trn2).");
 }
 
-TEST(TensorTensorChecks, memories_engines_dtypes_and_operators_are_checked) {
+TEST(TensorTensorChecks, MemoriesEnginesDtypesAndOperatorsAreChecked) {
   EXPECT_EQ(dense_tiles(kFp32, {2, 2}, kHbm).error(),
             "Expected operand 'data1' of 'tensor_tensor' to be in address space 'psum|sbuf', but "
             "got a tile in 'hbm' instead.");
@@ -88,7 +88,7 @@ TEST(TensorTensorChecks, memories_engines_dtypes_and_operators_are_checked) {
             "operands.");
 }
 
-TEST(TensorTensorChecks, demands_the_rate_class_of_its_operands) {
+TEST(TensorTensorChecks, DemandsTheRateClassOfItsOperands) {
   auto step = [](const TensorTensorTiles& tiles) {
     Demand demand = tiles.bench.demand(tiles.instruction);
     EXPECT_EQ(demand.count, 1);

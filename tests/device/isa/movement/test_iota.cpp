@@ -5,7 +5,7 @@
 namespace neuron_sim {
 namespace {
 
-TEST(Iota, follows_the_affine_pattern_of_four_free_dimensions) {
+TEST(Iota, FollowsTheAffinePatternOfFourFreeDimensions) {
   InstructionBench bench;
   Iota instruction{.dst = bench.tile(kSbuf, Dtype::kInt32, {3, 2, 3, 4, 5}, "dst"),
                    .pattern = {{-100, 2}, {20, 3}, {0, 4}, {3, 5}},
@@ -21,7 +21,7 @@ TEST(Iota, follows_the_affine_pattern_of_four_free_dimensions) {
   expect_values(bench.get(instruction.dst), expected);
 }
 
-TEST(Iota, the_pattern_s_sizes_are_independent_of_the_shape_of_dst) {
+TEST(Iota, ThePatternSSizesAreIndependentOfTheShapeOfDst) {
   InstructionBench bench;
   const View dst = bench.tile(kSbuf, Dtype::kInt32, {2, 4, 3}, "dst");
   bench.run(Iota{.dst = dst, .pattern = {{10, 6}, {1, 2}}, .channel_multiplier = 100});
@@ -35,7 +35,7 @@ TEST(Iota, the_pattern_s_sizes_are_independent_of_the_shape_of_dst) {
   expect_values(bench.get(one), {-1, 1, 3});
 }
 
-TEST(Iota, casts_to_every_dtype_over_strided_targets) {
+TEST(Iota, CastsToEveryDtypeOverStridedTargets) {
   for (Dtype dtype : all_dtypes()) {
     for (Pattern pattern : {Pattern::kDense, Pattern::kEveryOther, Pattern::kPartitionOffset}) {
       InstructionBench bench;
@@ -57,7 +57,7 @@ TEST(Iota, casts_to_every_dtype_over_strided_targets) {
   }
 }
 
-TEST(Iota, arithmetic_wraps_at_32_bits_and_large_values_are_exact) {
+TEST(Iota, ArithmeticWrapsAt32BitsAndLargeValuesAreExact) {
   InstructionBench bench;
   Iota instruction{.dst = bench.tile(kSbuf, Dtype::kInt32, {1, 3}, "dst"),
                    .pattern = {{1, 3}},
@@ -72,7 +72,7 @@ TEST(Iota, arithmetic_wraps_at_32_bits_and_large_values_are_exact) {
   expect_values(bench.get(instruction.dst), {16777216, 16777216, 16777218});
 }
 
-TEST(Iota, numbers_are_int32) {
+TEST(Iota, NumbersAreInt32) {
   InstructionBench bench;
   Iota good{.dst = bench.tile(kSbuf, Dtype::kInt32, {2, 3}, "dst"), .pattern = {{1, 3}}};
   const auto error = [&](const Iota& instruction) { return bench.error(instruction); };
@@ -95,7 +95,7 @@ TEST(Iota, numbers_are_int32) {
   }
 }
 
-TEST(Iota, the_pattern_has_the_elements_of_a_partition) {
+TEST(Iota, ThePatternHasTheElementsOfAPartition) {
   InstructionBench bench;
   Iota instruction{.dst = bench.tile(kSbuf, Dtype::kInt32, {2, 3}, "dst")};
   const auto error = [&](const IndexPattern& pattern) {
@@ -121,7 +121,7 @@ TEST(Iota, the_pattern_has_the_elements_of_a_partition) {
             "operand 'dst'.");
 }
 
-TEST(Iota, engine_and_memory_are_checked) {
+TEST(Iota, EngineAndMemoryAreChecked) {
   InstructionBench bench;
   Iota instruction{.dst = bench.tile(kSbuf, Dtype::kInt32, {2, 3}, "dst"), .pattern = {{1, 3}}};
   instruction.engine = EngineKind::kVector;
@@ -138,7 +138,7 @@ TEST(Iota, engine_and_memory_are_checked) {
             "operand 'dst', architecture trn2)");
 }
 
-TEST(Iota, demands_gpsimd_work_without_a_source) {
+TEST(Iota, DemandsGpsimdWorkWithoutASource) {
   InstructionBench bench;
   Iota instruction{.dst = bench.tile(kSbuf, Dtype::kInt32, {128, 3, 4}, "dst"),
                    .pattern = {{1, 12}}};

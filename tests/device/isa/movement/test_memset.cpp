@@ -7,7 +7,7 @@
 namespace neuron_sim {
 namespace {
 
-TEST(Memset, fills_every_pattern_of_every_dtype_and_nothing_else) {
+TEST(Memset, FillsEveryPatternOfEveryDtypeAndNothingElse) {
   for (Dtype dtype : all_dtypes()) {
     for (Pattern pattern : target_patterns()) {
       for (double value : {0.0, 1.0}) {
@@ -20,7 +20,7 @@ TEST(Memset, fills_every_pattern_of_every_dtype_and_nothing_else) {
   }
 }
 
-TEST(Memset, a_floating_value_rounds_to_the_dtype_and_may_be_nan_or_infinite) {
+TEST(Memset, AFloatingValueRoundsToTheDtypeAndMayBeNanOrInfinite) {
   for (Dtype dtype : {kFp32, kBf16, Dtype::kFloat16, Dtype::kFloat8E5m2}) {
     for (double value : {1.1, -0.0, 1e6, -HUGE_VAL, std::nan("")}) {
       InstructionBench bench;
@@ -31,7 +31,7 @@ TEST(Memset, a_floating_value_rounds_to_the_dtype_and_may_be_nan_or_infinite) {
   }
 }
 
-TEST(Memset, large_integers_are_exact) {
+TEST(Memset, LargeIntegersAreExact) {
   InstructionBench bench;
   for (double value : {16777217.0, 4294967295.0}) {
     Memset instruction{.dst = bench.tile(kSbuf, Dtype::kUint32, {2, 2}, "dst"), .value = value};
@@ -40,7 +40,7 @@ TEST(Memset, large_integers_are_exact) {
   }
 }
 
-TEST(Memset, the_value_must_match_an_integer_dtype) {
+TEST(Memset, TheValueMustMatchAnIntegerDtype) {
   auto error = [](Dtype dtype, double value) {
     InstructionBench bench;
     Memset instruction{.dst = bench.tile(kSbuf, dtype, {2, 2}, "dst"), .value = value};
@@ -65,7 +65,7 @@ TEST(Memset, the_value_must_match_an_integer_dtype) {
   EXPECT_NE(error(Dtype::kInt32, INFINITY), "");
 }
 
-TEST(Memset, engines_memories_and_limits_are_checked) {
+TEST(Memset, EnginesMemoriesAndLimitsAreChecked) {
   InstructionBench bench;
   Memset instruction{.dst = bench.tile(kPsum, kFp32, {128, 4096}, "dst")};
   EXPECT_EQ(bench.prepare(instruction).engine, EngineKind::kVector);
@@ -83,7 +83,7 @@ TEST(Memset, engines_memories_and_limits_are_checked) {
             "'memset', operand 'dst', architecture trn2)");
 }
 
-TEST(Memset, zero_of_16_bit_floats_has_its_own_rate) {
+TEST(Memset, ZeroOf16BitFloatsHasItsOwnRate) {
   auto step = [](Dtype dtype, double value, EngineKind engine = EngineKind::kAuto) {
     InstructionBench bench;
     Memset instruction{

@@ -53,7 +53,7 @@ std::vector<uint32_t> oracle_shuffle(const std::vector<uint32_t>& src, std::vect
   return dst;
 }
 
-TEST(NcStreamShuffle, moves_the_bits_of_every_dtype_within_each_quadrant) {
+TEST(NcStreamShuffle, MovesTheBitsOfEveryDtypeWithinEachQuadrant) {
   for (const Dtype dtype : all_dtypes()) {
     for (const int64_t partitions : {32, 64, 96, 128}) {
       SCOPED_TRACE(text(name(dtype), " ", partitions));
@@ -73,7 +73,7 @@ TEST(NcStreamShuffle, moves_the_bits_of_every_dtype_within_each_quadrant) {
   }
 }
 
-TEST(NcStreamShuffle, works_in_place_and_between_quadrants_with_strides) {
+TEST(NcStreamShuffle, WorksInPlaceAndBetweenQuadrantsWithStrides) {
   InstructionBench bench;
   const View tile = bench.tile(kSbuf, kFp32, {128, 3, 4}, "tile", random_values(128 * 12));
   const View src = tile.slice(0, 96, 32).slice(2, 1, 2, 2);
@@ -90,7 +90,7 @@ TEST(NcStreamShuffle, works_in_place_and_between_quadrants_with_strides) {
   EXPECT_EQ(bench.bits(whole), oracle_shuffle(old, old, mixed_mask(), 64));
 }
 
-TEST(NcStreamShuffle, broadcasts_one_partition_to_all) {
+TEST(NcStreamShuffle, BroadcastsOnePartitionToAll) {
   Shuffle shuffle({1, 3}, {32, 3});
   shuffle.instruction.shuffle_mask = {};
   shuffle.bench.set(shuffle.instruction.src, {1, NAN, 3});
@@ -103,7 +103,7 @@ TEST(NcStreamShuffle, broadcasts_one_partition_to_all) {
   }
 }
 
-TEST(NcStreamShuffle, reads_its_destination_only_where_partitions_stay) {
+TEST(NcStreamShuffle, ReadsItsDestinationOnlyWherePartitionsStay) {
   const auto reads = [](int64_t partitions, const Mask& mask) {
     Builder builder("shuffle", load_architecture("trn2"));
     const View src = builder.sbuf("src", {32, 2}, kFp32);
@@ -120,7 +120,7 @@ TEST(NcStreamShuffle, reads_its_destination_only_where_partitions_stay) {
   EXPECT_TRUE(reads(21, mask));
 }
 
-TEST(NcStreamShuffle, checks_the_mask) {
+TEST(NcStreamShuffle, ChecksTheMask) {
   Shuffle shuffle({32, 2}, {32, 2});
   shuffle.instruction.shuffle_mask[7] = 255;
   EXPECT_EQ(shuffle.error(), "");
@@ -139,7 +139,7 @@ TEST(NcStreamShuffle, checks_the_mask) {
             "2]), which has 40.");
 }
 
-TEST(NcStreamShuffle, checks_dtypes_sizes_and_start_partitions) {
+TEST(NcStreamShuffle, ChecksDtypesSizesAndStartPartitions) {
   EXPECT_EQ(Shuffle({128, 4096}, {128, 4096}, kFp32, kPsum).error(), "");
   EXPECT_EQ(Shuffle({32, 2}, {32, 3}).error(),
             "number of elements per partition mismatch in parameters (dst[32, 3], src[32, 2]) of "
@@ -170,7 +170,7 @@ TEST(NcStreamShuffle, checks_dtypes_sizes_and_start_partitions) {
             "for 96 active partitions (architecture trn2).");
 }
 
-TEST(NcStreamShuffle, demands_one_pass) {
+TEST(NcStreamShuffle, DemandsOnePass) {
   Shuffle shuffle({32, 70}, {32, 70}, kBf16, kPsum);
   const Step step = shuffle.bench.demand(shuffle.instruction).steps[0];
   EXPECT_EQ(step.rate, RateClass::kOneInput);

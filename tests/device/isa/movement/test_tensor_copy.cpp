@@ -20,7 +20,7 @@ std::vector<uint32_t> random_bits(Dtype dtype, int64_t count) {
   return bits;
 }
 
-TEST(TensorCopy, equal_dtypes_copy_every_bit_over_every_pattern) {
+TEST(TensorCopy, EqualDtypesCopyEveryBitOverEveryPattern) {
   for (Dtype dtype : {Dtype::kFloat8E4m3, kBf16, Dtype::kFloat16, kFp32, Dtype::kInt32}) {
     for (Pattern source : source_patterns()) {
       for (Pattern target : target_patterns()) {
@@ -36,7 +36,7 @@ TEST(TensorCopy, equal_dtypes_copy_every_bit_over_every_pattern) {
   }
 }
 
-TEST(TensorCopy, signalling_nan_and_payloads_stay_on_every_engine) {
+TEST(TensorCopy, SignallingNanAndPayloadsStayOnEveryEngine) {
   for (EngineKind engine : {EngineKind::kVector, EngineKind::kScalar, EngineKind::kGpSimd}) {
     InstructionBench bench;
     TensorCopy instruction = tiles_of(bench, kFp32, kFp32, {1, 4});
@@ -48,7 +48,7 @@ TEST(TensorCopy, signalling_nan_and_payloads_stay_on_every_engine) {
   }
 }
 
-TEST(TensorCopy, integers_are_exact_unless_the_scalar_engine_only_has_fp32) {
+TEST(TensorCopy, IntegersAreExactUnlessTheScalarEngineOnlyHasFp32) {
   for (bool scalar_tensor_ops : {true, false}) {
     Architecture architecture = test_architecture();
     architecture.features.scalar_tensor_ops = scalar_tensor_ops;
@@ -61,7 +61,7 @@ TEST(TensorCopy, integers_are_exact_unless_the_scalar_engine_only_has_fp32) {
   }
 }
 
-TEST(TensorCopy, different_dtypes_go_through_fp32_and_round_once) {
+TEST(TensorCopy, DifferentDtypesGoThroughFp32AndRoundOnce) {
   for (Dtype source : all_dtypes()) {
     for (Dtype target : all_dtypes()) {
       if (source == target) continue;
@@ -77,7 +77,7 @@ TEST(TensorCopy, different_dtypes_go_through_fp32_and_round_once) {
   }
 }
 
-TEST(TensorCopy, casts_work_over_every_pattern) {
+TEST(TensorCopy, CastsWorkOverEveryPattern) {
   for (Pattern source : source_patterns()) {
     for (Pattern target : target_patterns()) {
       InstructionBench bench;
@@ -94,14 +94,14 @@ TEST(TensorCopy, casts_work_over_every_pattern) {
   }
 }
 
-TEST(TensorCopy, a_copy_onto_itself_changes_nothing) {
+TEST(TensorCopy, ACopyOntoItselfChangesNothing) {
   InstructionBench bench;
   View x = bench.tile(kSbuf, Dtype::kInt16, {2, 3}, "x", {1, -2, 3, 4, 5, 6});
   bench.run(TensorCopy{.dst = x, .src = x});
   expect_values(bench.get(x), {1, -2, 3, 4, 5, 6});
 }
 
-TEST(TensorCopy, nan_becomes_zero_in_integers_and_infinity_saturates) {
+TEST(TensorCopy, NanBecomesZeroInIntegersAndInfinitySaturates) {
   InstructionBench bench;
   TensorCopy instruction = tiles_of(bench, kFp32, Dtype::kInt8, {1, 4});
   bench.set(instruction.src, {std::nan(""), INFINITY, -INFINITY, 2.5});
@@ -109,7 +109,7 @@ TEST(TensorCopy, nan_becomes_zero_in_integers_and_infinity_saturates) {
   expect_values(bench.get(instruction.dst), {0, 127, -128, 2});
 }
 
-TEST(TensorCopy, the_default_engine_is_vector_and_gpsimd_refuses_psum) {
+TEST(TensorCopy, TheDefaultEngineIsVectorAndGpsimdRefusesPsum) {
   InstructionBench bench;
   TensorCopy instruction = tiles_of(bench, kFp32, kFp32, {2, 2}, kPsum);
   EXPECT_EQ(bench.prepare(instruction).engine, EngineKind::kVector);
@@ -123,7 +123,7 @@ TEST(TensorCopy, the_default_engine_is_vector_and_gpsimd_refuses_psum) {
             "on: Vector, Scalar, GpSimd.");
 }
 
-TEST(TensorCopy, shapes_and_limits_are_checked) {
+TEST(TensorCopy, ShapesAndLimitsAreChecked) {
   InstructionBench bench;
   TensorCopy instruction = tiles_of(bench, kFp32, kFp32, {128, 16});
   EXPECT_EQ(bench.error(instruction), "");
@@ -138,7 +138,7 @@ TEST(TensorCopy, shapes_and_limits_are_checked) {
             "'tensor_copy', operand 'src', architecture trn2)");
 }
 
-TEST(TensorCopy, copies_packed_values_as_they_are_and_refuses_to_convert_them) {
+TEST(TensorCopy, CopiesPackedValuesAsTheyAreAndRefusesToConvertThem) {
   const Dtype packed = Dtype::kFloat8E4m3fnX4;
   InstructionBench bench;
   TensorCopy instruction = tiles_of(bench, packed, packed, {3, 5});
@@ -152,7 +152,7 @@ TEST(TensorCopy, copies_packed_values_as_they_are_and_refuses_to_convert_them) {
             "dtype with one value per element.");
 }
 
-TEST(TensorCopy, demands_the_rate_class_of_its_operands) {
+TEST(TensorCopy, DemandsTheRateClassOfItsOperands) {
   auto rate = [](Dtype source, Dtype target, MemoryKind from, MemoryKind to,
                  EngineKind engine = EngineKind::kVector) {
     InstructionBench bench;

@@ -24,7 +24,7 @@ struct DynamicTarget {
   TensorCopyDynamicDst instruction;
 };
 
-TEST(TensorCopyDynamicDst, writes_the_slice_that_the_offset_names_and_keeps_the_rest) {
+TEST(TensorCopyDynamicDst, WritesTheSliceThatTheOffsetNamesAndKeepsTheRest) {
   for (const Dtype dtype : all_dtypes()) {
     for (const int64_t size : {1, 3, 10}) {
       DynamicTarget copy({2, 10}, {2, size}, dtype, dtype);
@@ -45,7 +45,7 @@ TEST(TensorCopyDynamicDst, writes_the_slice_that_the_offset_names_and_keeps_the_
   }
 }
 
-TEST(TensorCopyDynamicDst, slices_the_first_free_dimension_of_any_pattern_and_casts) {
+TEST(TensorCopyDynamicDst, SlicesTheFirstFreeDimensionOfAnyPatternAndCasts) {
   InstructionBench bench;
   const View wide = bench.tile(kPsum, kBf16, {128, 7, 6}, "wide");
   const View dst = wide.slice(0, 96, 4).slice(2, 1, 3, 2);  // [4, 7, 3]
@@ -63,7 +63,7 @@ TEST(TensorCopyDynamicDst, slices_the_first_free_dimension_of_any_pattern_and_ca
   expect_values(bench.get(dst), expected);
 }
 
-TEST(TensorCopyDynamicDst, an_offset_outside_the_region_is_an_error_and_changes_nothing) {
+TEST(TensorCopyDynamicDst, AnOffsetOutsideTheRegionIsAnErrorAndChangesNothing) {
   DynamicTarget copy({1, 5}, {1, 2});
   copy.bench.set(copy.instruction.dst, {1, 2, 3, 4, 5});
   copy.bench.set(copy.instruction.src, {8, 9});
@@ -84,7 +84,7 @@ TEST(TensorCopyDynamicDst, an_offset_outside_the_region_is_an_error_and_changes_
   expect_values(copy.bench.get(copy.instruction.dst), {1, 2, 3, 8, 9});
 }
 
-TEST(TensorCopyDynamicDst, checks_shapes_and_offset) {
+TEST(TensorCopyDynamicDst, ChecksShapesAndOffset) {
   EXPECT_EQ(DynamicTarget({2, 4}, {2, 4}).error(), "");
   EXPECT_EQ(DynamicTarget({2, 4}, {2, 5}).error(),
             "operand 'src' of 'tensor_copy_dynamic_dst' (src[2, 5]) must be a slice of operand "
@@ -99,7 +99,7 @@ TEST(TensorCopyDynamicDst, checks_shapes_and_offset) {
             "'sbuf', but it is missing.");
 }
 
-TEST(TensorCopyDynamicDst, demands_the_elements_it_copies_at_a_dynamic_address) {
+TEST(TensorCopyDynamicDst, DemandsTheElementsItCopiesAtADynamicAddress) {
   DynamicTarget copy({2, 100}, {2, 7}, kBf16, kBf16, kPsum);
   EXPECT_EQ(copy.step().rate, RateClass::kOneInput);
   EXPECT_EQ(copy.step().elements, 7);

@@ -32,7 +32,7 @@ struct DynamicSource {
   TensorCopyDynamicSrc instruction;
 };
 
-TEST(TensorCopyDynamicSrc, copies_the_slice_that_the_offset_names_for_all_dtypes) {
+TEST(TensorCopyDynamicSrc, CopiesTheSliceThatTheOffsetNamesForAllDtypes) {
   for (const Dtype dtype : all_dtypes()) {
     for (const int64_t size : {1, 3, 10}) {
       DynamicSource copy({2, 10}, {2, size}, dtype, dtype);
@@ -50,7 +50,7 @@ TEST(TensorCopyDynamicSrc, copies_the_slice_that_the_offset_names_for_all_dtypes
   }
 }
 
-TEST(TensorCopyDynamicSrc, slices_the_first_free_dimension_of_any_pattern_and_casts) {
+TEST(TensorCopyDynamicSrc, SlicesTheFirstFreeDimensionOfAnyPatternAndCasts) {
   InstructionBench bench;
   const View wide = bench.tile(kPsum, kFp32, {40, 7, 6}, "wide", random_values(40 * 42, -9, 9));
   const View src = wide.slice(0, 32, 4).slice(2, 1, 3, 2);  // [4, 7, 3]
@@ -64,7 +64,7 @@ TEST(TensorCopyDynamicSrc, slices_the_first_free_dimension_of_any_pattern_and_ca
   expect_values(bench.get(dst), expected);
 }
 
-TEST(TensorCopyDynamicSrc, equal_dtypes_keep_bits_where_tensor_copy_does) {
+TEST(TensorCopyDynamicSrc, EqualDtypesKeepBitsWhereTensorCopyDoes) {
   for (const bool scalar_tensor_ops : {false, true}) {
     Architecture architecture = test_architecture();
     architecture.features.scalar_tensor_ops = scalar_tensor_ops;
@@ -77,7 +77,7 @@ TEST(TensorCopyDynamicSrc, equal_dtypes_keep_bits_where_tensor_copy_does) {
   }
 }
 
-TEST(TensorCopyDynamicSrc, an_offset_outside_the_region_is_an_error_and_changes_nothing) {
+TEST(TensorCopyDynamicSrc, AnOffsetOutsideTheRegionIsAnErrorAndChangesNothing) {
   DynamicSource copy({1, 10}, {1, 4});
   copy.bench.set(copy.instruction.src, random_values(10));
   copy.bench.set(copy.instruction.dst, {1, 2, 3, 4});
@@ -99,7 +99,7 @@ TEST(TensorCopyDynamicSrc, an_offset_outside_the_region_is_an_error_and_changes_
   EXPECT_EQ(error(0), "");
 }
 
-TEST(TensorCopyDynamicSrc, checks_shapes_offset_and_engine) {
+TEST(TensorCopyDynamicSrc, ChecksShapesOffsetAndEngine) {
   EXPECT_EQ(DynamicSource({2, 4}, {2, 4}).error(), "");
   EXPECT_EQ(DynamicSource({2, 4}, {2, 5}).error(),
             "operand 'dst' of 'tensor_copy_dynamic_src' (dst[2, 5]) must be a slice of operand "
@@ -137,7 +137,7 @@ TEST(TensorCopyDynamicSrc, checks_shapes_offset_and_engine) {
             "'sbuf', but got a tile in 'psum' instead.");
 }
 
-TEST(TensorCopyDynamicSrc, demands_the_elements_it_copies_at_a_dynamic_address) {
+TEST(TensorCopyDynamicSrc, DemandsTheElementsItCopiesAtADynamicAddress) {
   DynamicSource copy({2, 100}, {2, 7}, kBf16, kBf16, kPsum);
   EXPECT_EQ(copy.step().rate, RateClass::kOneInput);
   EXPECT_EQ(copy.step().elements, 7);
@@ -175,7 +175,7 @@ std::shared_ptr<const Program> mirror_program(int64_t columns) {
   return builder.finish();
 }
 
-TEST(TensorCopyDynamicSrc, programs_order_offsets_gathers_and_scatters_on_any_number_of_threads) {
+TEST(TensorCopyDynamicSrc, ProgramsOrderOffsetsGathersAndScattersOnAnyNumberOfThreads) {
   const auto program = mirror_program(37);
   const ExecutionPlan plan = make_plan(*program);
   for (const int threads : {1, 2, 4}) {

@@ -26,7 +26,7 @@ struct Predicated {
   TensorCopyPredicated instruction;
 };
 
-TEST(TensorCopyPredicated, selects_for_all_dtypes_predicates_patterns_and_both_senses) {
+TEST(TensorCopyPredicated, SelectsForAllDtypesPredicatesPatternsAndBothSenses) {
   for (const Dtype dtype : all_dtypes()) {
     for (const Dtype predicate : kPredicates) {
       for (const Pattern source : source_patterns()) {
@@ -54,7 +54,7 @@ TEST(TensorCopyPredicated, selects_for_all_dtypes_predicates_patterns_and_both_s
   }
 }
 
-TEST(TensorCopyPredicated, keeps_every_bit_of_what_it_copies_and_of_what_stays) {
+TEST(TensorCopyPredicated, KeepsEveryBitOfWhatItCopiesAndOfWhatStays) {
   Predicated copy({1, 4}, kFp32, Dtype::kUint32);
   copy.bench.set_bits(copy.instruction.dst, {0x7F800001, 0x7FC12345, 0xFFFFFFFF, 0x80000000});
   copy.bench.set_bits(copy.instruction.src, {0xFF812345, 0x00000001, 0x7F812345, 0x7F800001});
@@ -70,7 +70,7 @@ TEST(TensorCopyPredicated, keeps_every_bit_of_what_it_copies_and_of_what_stays) 
   EXPECT_EQ(boolean.bench.bits(boolean.instruction.dst), (std::vector<uint32_t>{0xFE, 3}));
 }
 
-TEST(TensorCopyPredicated, a_constant_is_rounded_to_the_destination) {
+TEST(TensorCopyPredicated, AConstantIsRoundedToTheDestination) {
   for (const Dtype dtype : all_dtypes()) {
     Predicated copy({1, 3}, dtype);
     const double constant = dtype == Dtype::kBool ? 1 : is_integer(dtype) ? 100 : 1.2345;
@@ -92,7 +92,7 @@ TEST(TensorCopyPredicated, a_constant_is_rounded_to_the_destination) {
   }
 }
 
-TEST(TensorCopyPredicated, the_predicate_may_lie_in_psum_and_the_destination_be_the_source) {
+TEST(TensorCopyPredicated, ThePredicateMayLieInPsumAndTheDestinationBeTheSource) {
   Predicated copy({1, 3}, kFp32, kU8, kSbuf, kPsum);
   copy.bench.set(copy.instruction.src, {1, 2, 3});
   copy.bench.set(copy.instruction.predicate, {1, 0, 1});
@@ -100,7 +100,7 @@ TEST(TensorCopyPredicated, the_predicate_may_lie_in_psum_and_the_destination_be_
   expect_values(copy.run(), {1, 2, 3});
 }
 
-TEST(TensorCopyPredicated, checks_dtypes_spaces_and_shapes) {
+TEST(TensorCopyPredicated, ChecksDtypesSpacesAndShapes) {
   EXPECT_EQ(Predicated({128, 4096}, kFp32, kU8, kPsum).error(), "");
   EXPECT_EQ(Predicated({2, 2}, kFp32, kU8, kPsum, kPsum).error(),
             "operands 'src' and 'predicate' of 'tensor_copy_predicated' are both in PSUM; at most "
@@ -133,7 +133,7 @@ TEST(TensorCopyPredicated, checks_dtypes_spaces_and_shapes) {
             "'tensor_copy_predicated', operand 'src', architecture trn2)");
 }
 
-TEST(TensorCopyPredicated, demands_two_inputs_or_one_pass_with_psum_or_a_constant) {
+TEST(TensorCopyPredicated, DemandsTwoInputsOrOnePassWithPsumOrAConstant) {
   EXPECT_EQ(Predicated({2, 7}).step().rate, RateClass::kTwoInputs);
   EXPECT_EQ(Predicated({2, 7}).step().elements, 7);
   for (const auto& [src, mask] : {std::pair{kPsum, kSbuf}, std::pair{kSbuf, kPsum}}) {

@@ -8,7 +8,7 @@ namespace {
 
 bool drops(uint32_t number, double prob) { return std::floor(number / 256.0) / 16777216 < prob; }
 
-TEST(Dropout, zeroes_what_is_drawn_and_copies_the_rest_bit_for_bit) {
+TEST(Dropout, ZeroesWhatIsDrawnAndCopiesTheRestBitForBit) {
   for (const Dtype dtype : all_dtypes()) {
     for (const Pattern source : source_patterns()) {
       for (const Pattern target : target_patterns()) {
@@ -30,7 +30,7 @@ TEST(Dropout, zeroes_what_is_drawn_and_copies_the_rest_bit_for_bit) {
   }
 }
 
-TEST(Dropout, keeps_large_integers_nan_payloads_and_the_sign_of_zero) {
+TEST(Dropout, KeepsLargeIntegersNanPayloadsAndTheSignOfZero) {
   InstructionBench bench;
   for (const Dtype dtype : {Dtype::kInt32, kFp32}) {
     const View data = bench.tile(kSbuf, dtype, {1, 4}, "data");
@@ -43,7 +43,7 @@ TEST(Dropout, keeps_large_integers_nan_payloads_and_the_sign_of_zero) {
   }
 }
 
-TEST(Dropout, takes_a_probability_per_partition) {
+TEST(Dropout, TakesAProbabilityPerPartition) {
   for (const Dtype dtype : {kFp32, kBf16, Dtype::kFloat16, Dtype::kFloat8E4m3}) {
     InstructionBench bench;
     seed_lanes(bench, EngineState::kVectorRandom, 8);
@@ -61,7 +61,7 @@ TEST(Dropout, takes_a_probability_per_partition) {
   }
 }
 
-TEST(Dropout, drops_the_share_it_is_asked_for_and_repeats_with_the_state) {
+TEST(Dropout, DropsTheShareItIsAskedForAndRepeatsWithTheState) {
   for (const int64_t generation : {2, 4}) {
     for (const double prob : {0.1, 0.5, 0.9}) {
       InstructionBench bench(random_architecture(generation));
@@ -85,7 +85,7 @@ TEST(Dropout, drops_the_share_it_is_asked_for_and_repeats_with_the_state) {
   }
 }
 
-TEST(Dropout, checks_dtypes_probability_and_engine) {
+TEST(Dropout, ChecksDtypesProbabilityAndEngine) {
   InstructionBench bench;
   const auto error = [&](const Dropout& dropout) { return bench.error(dropout); };
   const View data = bench.tile(kSbuf, kFp32, {2, 3}, "data");
@@ -113,7 +113,7 @@ TEST(Dropout, checks_dtypes_probability_and_engine) {
             "Vector.");
 }
 
-TEST(Dropout, demands_one_pass_over_the_data) {
+TEST(Dropout, DemandsOnePassOverTheData) {
   InstructionBench bench;
   Dropout dropout{.dst = bench.tile(kSbuf, kFp32, {2, 30}, "dst"),
                   .data = bench.tile(kPsum, kFp32, {2, 30}, "data")};

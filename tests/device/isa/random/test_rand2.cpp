@@ -13,7 +13,7 @@ double expected_value(uint32_t number, double min, double max) {
   return round_to(kFp32, round_to(kFp32, unit * range) + min);
 }
 
-TEST(Rand2, is_uniform_between_min_and_max_for_every_dtype_and_pattern) {
+TEST(Rand2, IsUniformBetweenMinAndMaxForEveryDtypeAndPattern) {
   for (const Dtype dtype : all_dtypes()) {
     if (dtype == Dtype::kBool) continue;
     for (const Pattern pattern : target_patterns()) {
@@ -33,7 +33,7 @@ TEST(Rand2, is_uniform_between_min_and_max_for_every_dtype_and_pattern) {
   }
 }
 
-TEST(Rand2, takes_limits_per_partition) {
+TEST(Rand2, TakesLimitsPerPartition) {
   InstructionBench bench(random_architecture(4));
   seed_lanes(bench, EngineState::kVectorRandom, 11);
   const auto numbers =
@@ -50,7 +50,7 @@ TEST(Rand2, takes_limits_per_partition) {
   expect_values(bench.get(instruction.dst), expected);
 }
 
-TEST(Rand2, has_the_mean_and_variance_of_its_range) {
+TEST(Rand2, HasTheMeanAndVarianceOfItsRange) {
   InstructionBench bench(random_architecture(4));
   seed_lanes(bench, EngineState::kVectorRandom, 2026);
   const View dst = bench.tile(kSbuf, kFp32, {128, 4096}, "dst");
@@ -66,7 +66,7 @@ TEST(Rand2, has_the_mean_and_variance_of_its_range) {
   EXPECT_LT(std::abs(squares / count - variance), 5 * 16 * std::sqrt(1.0 / 180 / count));
 }
 
-TEST(Rand2, checks_generation_limits_and_dtypes) {
+TEST(Rand2, ChecksGenerationLimitsAndDtypes) {
   InstructionBench bench(random_architecture(4));
   const auto error = [&](const Rand2& rand2) { return bench.error(rand2); };
   const View dst = bench.tile(kSbuf, kFp32, {2, 3}, "dst");
@@ -90,7 +90,7 @@ TEST(Rand2, checks_generation_limits_and_dtypes) {
             "NeuronCore-v3.");
 }
 
-TEST(Rand2, demands_its_own_rate) {
+TEST(Rand2, DemandsItsOwnRate) {
   InstructionBench bench(random_architecture(4));
   Rand2 instruction{.dst = bench.tile(kPsum, kFp32, {128, 40}, "dst")};
   Step step = bench.demand(instruction).steps[0];

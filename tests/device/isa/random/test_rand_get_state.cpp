@@ -7,7 +7,7 @@
 namespace neuron_sim {
 namespace {
 
-TEST(RandGetState, a_state_read_and_set_again_repeats_the_numbers) {
+TEST(RandGetState, AStateReadAndSetAgainRepeatsTheNumbers) {
   for (const EngineKind engine : {EngineKind::kGpSimd, EngineKind::kVector}) {
     InstructionBench bench(random_architecture(4));
     const bool vector = engine == EngineKind::kVector;
@@ -29,7 +29,7 @@ TEST(RandGetState, a_state_read_and_set_again_repeats_the_numbers) {
   }
 }
 
-TEST(RandGetState, gives_the_first_lanes_to_any_partitions) {
+TEST(RandGetState, GivesTheFirstLanesToAnyPartitions) {
   InstructionBench bench;
   seed_lanes(bench, EngineState::kGpSimdRandom, 5);
   const View dst =
@@ -38,7 +38,7 @@ TEST(RandGetState, gives_the_first_lanes_to_any_partitions) {
   EXPECT_EQ(bench.bits(dst), bench.bits(engine_state(EngineState::kGpSimdRandom, 3)));
 }
 
-TEST(RandGetState, checks_generation_engine_dtype_and_words) {
+TEST(RandGetState, ChecksGenerationEngineDtypeAndWords) {
   InstructionBench bench(random_architecture(2));
   const auto error = [&](const View& tile, EngineKind engine = EngineKind::kAuto) {
     return bench.error(RandGetState{tile, engine});
@@ -60,7 +60,7 @@ TEST(RandGetState, checks_generation_engine_dtype_and_words) {
             "uint32.");
 }
 
-TEST(RandGetState, demands_a_copy_of_the_words) {
+TEST(RandGetState, DemandsACopyOfTheWords) {
   InstructionBench bench;
   const View six = bench.tile(kSbuf, Dtype::kUint32, {128, 6}, "six");
   const Step step = bench.demand(RandGetState{six}).steps[0];

@@ -6,7 +6,7 @@
 namespace neuron_sim {
 namespace {
 
-TEST(RandSetState, loads_the_words_of_the_lanes_it_has_partitions_for) {
+TEST(RandSetState, LoadsTheWordsOfTheLanesItHasPartitionsFor) {
   InstructionBench bench;
   const View lanes = engine_state(EngineState::kGpSimdRandom, 128);
   seed_lanes(bench, EngineState::kGpSimdRandom, 1);
@@ -20,7 +20,7 @@ TEST(RandSetState, loads_the_words_of_the_lanes_it_has_partitions_for) {
   EXPECT_EQ(bench.bits(lanes), expected);
 }
 
-TEST(RandSetState, vector_states_are_four_xorwow_states_on_neuron_core_v4) {
+TEST(RandSetState, VectorStatesAreFourXorwowStatesOnNeuronCoreV4) {
   InstructionBench bench(random_architecture(4));
   const View words = bench.tile(kPsum, Dtype::kUint32, {1, 24}, "words");
   const std::vector<uint32_t> paper = {123456789, 362436069, 521288629, 88675123, 5783321, 6615241};
@@ -34,7 +34,7 @@ TEST(RandSetState, vector_states_are_four_xorwow_states_on_neuron_core_v4) {
             (std::vector<uint32_t>{246875399, 362437, 362437, 362437, 3690007200}));
 }
 
-TEST(RandSetState, checks_generation_engine_dtype_and_words) {
+TEST(RandSetState, ChecksGenerationEngineDtypeAndWords) {
   InstructionBench bench(random_architecture(2));
   const auto error = [&](const View& tile, EngineKind engine = EngineKind::kAuto) {
     return bench.error(RandSetState{tile, engine});
@@ -72,7 +72,7 @@ TEST(RandSetState, checks_generation_engine_dtype_and_words) {
             "it on: Vector, GpSimd.");
 }
 
-TEST(RandSetState, demands_a_copy_of_the_words) {
+TEST(RandSetState, DemandsACopyOfTheWords) {
   InstructionBench bench(random_architecture(4));
   const View six = bench.tile(kSbuf, Dtype::kUint32, {128, 6}, "six");
   const View all = bench.tile(kSbuf, Dtype::kUint32, {128, 24}, "all");

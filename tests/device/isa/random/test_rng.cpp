@@ -23,7 +23,7 @@ const std::vector<EngineCase>& engine_cases() {
   return cases;
 }
 
-TEST(Rng, gives_the_low_bits_of_each_lane_s_numbers_over_access_patterns) {
+TEST(Rng, GivesTheLowBitsOfEachLaneSNumbersOverAccessPatterns) {
   for (const EngineCase& entry : engine_cases()) {
     for (const Dtype dtype : {Dtype::kInt8, Dtype::kInt16, Dtype::kInt32, Dtype::kUint8,
                               Dtype::kUint16, Dtype::kUint32}) {
@@ -42,7 +42,7 @@ TEST(Rng, gives_the_low_bits_of_each_lane_s_numbers_over_access_patterns) {
   }
 }
 
-TEST(Rng, a_second_instruction_goes_on_where_the_first_stopped) {
+TEST(Rng, ASecondInstructionGoesOnWhereTheFirstStopped) {
   for (const EngineCase& entry : engine_cases()) {
     InstructionBench bench(random_architecture(entry.generation));
     seed_lanes(bench, entry.state, 17);
@@ -60,7 +60,7 @@ TEST(Rng, a_second_instruction_goes_on_where_the_first_stopped) {
   }
 }
 
-TEST(Rng, checks_engine_generation_dtype_and_size) {
+TEST(Rng, ChecksEngineGenerationDtypeAndSize) {
   InstructionBench bench(random_architecture(2));
   const auto error = [&](const Rng& rng) { return bench.error(rng); };
   const View dst = bench.tile(kSbuf, Dtype::kUint32, {2, 3}, "dst");
@@ -91,7 +91,7 @@ TEST(Rng, checks_engine_generation_dtype_and_size) {
             "'psum' instead. The GpSimd engine cannot access PSUM.");
 }
 
-TEST(Rng, demands_a_copy_s_work_without_a_source) {
+TEST(Rng, DemandsACopySWorkWithoutASource) {
   InstructionBench bench;
   const View dst = bench.tile(kPsum, Dtype::kUint32, {128, 3, 4}, "dst");
   const Step vector = bench.demand(Rng{.dst = dst}).steps[0];

@@ -6,7 +6,7 @@
 namespace neuron_sim {
 namespace {
 
-TEST(SetRngSeed, one_seed_gives_the_same_numbers_again_and_another_others) {
+TEST(SetRngSeed, OneSeedGivesTheSameNumbersAgainAndAnotherOthers) {
   for (const int64_t generation : {2, 3, 4}) {
     InstructionBench bench(random_architecture(generation));
     const View dst = bench.tile(kSbuf, Dtype::kUint32, {128, 9}, "dst");
@@ -25,7 +25,7 @@ TEST(SetRngSeed, one_seed_gives_the_same_numbers_again_and_another_others) {
   }
 }
 
-TEST(SetRngSeed, seeds_all_lanes_from_the_bits_of_any_dtype_of_32_bits) {
+TEST(SetRngSeed, SeedsAllLanesFromTheBitsOfAnyDtypeOf32Bits) {
   for (const Dtype dtype : {Dtype::kInt32, Dtype::kUint32, kFp32, Dtype::kTfloat32}) {
     InstructionBench bench;
     const View tile = bench.tile(kSbuf, dtype, {128, 3}, "tile");
@@ -38,7 +38,7 @@ TEST(SetRngSeed, seeds_all_lanes_from_the_bits_of_any_dtype_of_32_bits) {
   }
 }
 
-TEST(SetRngSeed, checks_shape_dtype_and_engine) {
+TEST(SetRngSeed, ChecksShapeDtypeAndEngine) {
   InstructionBench bench;
   const auto error = [&](const SetRngSeed& instruction) { return bench.error(instruction); };
   EXPECT_EQ(error({bench.tile(kSbuf, Dtype::kUint32, {1, 1}, "seed")}), "");
@@ -54,7 +54,7 @@ TEST(SetRngSeed, checks_shape_dtype_and_engine) {
             "on: Vector.");
 }
 
-TEST(SetRngSeed, demands_the_work_of_one_element) {
+TEST(SetRngSeed, DemandsTheWorkOfOneElement) {
   InstructionBench bench;
   const SetRngSeed instruction{bench.tile(kPsum, Dtype::kUint32, {1, 1}, "seed")};
   const Step step = bench.demand(instruction).steps[0];

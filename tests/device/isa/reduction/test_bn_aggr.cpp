@@ -6,7 +6,7 @@
 namespace neuron_sim {
 namespace {
 
-TEST(BnAggr, merges_the_statistics_of_tiles_of_any_size_to_mean_and_variance) {
+TEST(BnAggr, MergesTheStatisticsOfTilesOfAnySizeToMeanAndVariance) {
   for (const std::vector<int64_t>& sizes :
        {std::vector<int64_t>{1}, {2}, {512}, {512, 512, 176}, {1, 1, 1}, {7, 512, 2, 3}}) {
     InstructionBench bench;
@@ -38,7 +38,7 @@ TEST(BnAggr, merges_the_statistics_of_tiles_of_any_size_to_mean_and_variance) {
   }
 }
 
-TEST(BnAggr, reads_any_dtype_and_pattern_and_rounds_once) {
+TEST(BnAggr, ReadsAnyDtypeAndPatternAndRoundsOnce) {
   for (const Dtype dtype : all_dtypes()) {
     if (dtype == Dtype::kBool) continue;
     for (const Pattern source : {Pattern::kDense, Pattern::kEveryOther, Pattern::kPermuted,
@@ -77,7 +77,7 @@ TEST(BnAggr, reads_any_dtype_and_pattern_and_rounds_once) {
   }
 }
 
-TEST(BnAggr, a_triple_of_count_zero_changes_nothing_and_no_count_gives_nan) {
+TEST(BnAggr, ATripleOfCountZeroChangesNothingAndNoCountGivesNan) {
   InstructionBench bench;
   const View data = bench.tile(kSbuf, kFp32, {3, 6}, "data",
                                {4, 2, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, NAN, 0, 1, 1, 0});
@@ -86,7 +86,7 @@ TEST(BnAggr, a_triple_of_count_zero_changes_nothing_and_no_count_gives_nan) {
   expect_values(bench.get(dst), {2, 2, NAN, NAN, NAN, NAN});
 }
 
-TEST(BnAggr, checks_its_sizes_from_both_sides) {
+TEST(BnAggr, ChecksItsSizesFromBothSides) {
   InstructionBench bench;
   const auto error = [&](int64_t partitions, int64_t elements, int64_t results) {
     return bench.error(BnAggr{.dst = bench.tile(kSbuf, kFp32, {partitions, results}, "d"),
@@ -114,7 +114,7 @@ TEST(BnAggr, checks_its_sizes_from_both_sides) {
             "Vector.");
 }
 
-TEST(BnAggr, demands_a_step_per_triple) {
+TEST(BnAggr, DemandsAStepPerTriple) {
   InstructionBench bench;
   const BnAggr instruction{.dst = bench.tile(kSbuf, kFp32, {2, 2}, "d"),
                            .data = bench.tile(kPsum, kFp32, {2, 18}, "x")};

@@ -36,7 +36,7 @@ void expect_statistics(const std::vector<double>& actual, const std::vector<doub
   }
 }
 
-TEST(BnStats, gives_count_mean_and_squares_of_even_and_odd_elements) {
+TEST(BnStats, GivesCountMeanAndSquaresOfEvenAndOddElements) {
   for (const int64_t size : {1, 2, 3, 31, 32, 33, 511, 512}) {
     InstructionBench bench;
     const View data = bench.tile(kPsum, kFp32, {3, size}, "data", random_values(3 * size, -1, 5));
@@ -46,7 +46,7 @@ TEST(BnStats, gives_count_mean_and_squares_of_even_and_odd_elements) {
   }
 }
 
-TEST(BnStats, goes_over_all_dtypes_and_patterns) {
+TEST(BnStats, GoesOverAllDtypesAndPatterns) {
   for (const Dtype dtype : all_dtypes()) {
     for (const Pattern source : source_patterns()) {
       SCOPED_TRACE(std::string(name(dtype)));
@@ -60,7 +60,7 @@ TEST(BnStats, goes_over_all_dtypes_and_patterns) {
   }
 }
 
-TEST(BnStats, rounds_once_to_the_destination) {
+TEST(BnStats, RoundsOnceToTheDestination) {
   InstructionBench bench;
   const View data = bench.tile(kSbuf, kFp32, {1, 4}, "data", {1.001, 3, 1.001, 5});
   const View dst = bench.tile(kSbuf, kBf16, {1, 6}, "dst");
@@ -68,7 +68,7 @@ TEST(BnStats, rounds_once_to_the_destination) {
   expect_values(bench.get(dst), {2, 1, 0, 2, 4, 2});
 }
 
-TEST(BnStats, does_not_lose_the_variance_of_values_far_from_zero) {
+TEST(BnStats, DoesNotLoseTheVarianceOfValuesFarFromZero) {
   InstructionBench bench;
   std::vector<double> values;
   for (int i = 0; i < 512; ++i) values.push_back(10000 + (i / 2 % 2));
@@ -78,7 +78,7 @@ TEST(BnStats, does_not_lose_the_variance_of_values_far_from_zero) {
   expect_values(bench.get(dst), {256, 10000.5, 64, 256, 10000.5, 64});
 }
 
-TEST(BnStats, nan_and_infinity_stay_in_their_half_and_a_single_element_has_no_odd_half) {
+TEST(BnStats, NanAndInfinityStayInTheirHalfAndASingleElementHasNoOddHalf) {
   InstructionBench bench;
   const View data = bench.tile(kSbuf, kFp32, {2, 4}, "data", {1, NAN, 3, 1, 2, 5, INFINITY, 5});
   const View dst = bench.tile(kSbuf, kFp32, {2, 6}, "dst");
@@ -88,7 +88,7 @@ TEST(BnStats, nan_and_infinity_stay_in_their_half_and_a_single_element_has_no_od
   expect_values(bench.get(dst), {1, 1, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0});
 }
 
-TEST(BnStats, checks_its_sizes_from_both_sides) {
+TEST(BnStats, ChecksItsSizesFromBothSides) {
   InstructionBench bench;
   const auto error = [&](int64_t partitions, int64_t elements, int64_t results) {
     return bench.error(BnStats{.dst = bench.tile(kSbuf, kFp32, {partitions, results}, "d"),
@@ -113,7 +113,7 @@ TEST(BnStats, checks_its_sizes_from_both_sides) {
             "Vector.");
 }
 
-TEST(BnStats, demands_one_pass) {
+TEST(BnStats, DemandsOnePass) {
   InstructionBench bench;
   const BnStats instruction{.dst = bench.tile(kSbuf, kFp32, {2, 6}, "d"),
                             .data = bench.tile(kPsum, kFp32, {2, 70}, "x")};

@@ -42,7 +42,7 @@ bool holds(AluOp op, double index, double bound) {
   }
 }
 
-TEST(RangeSelect, keeps_the_indices_within_both_bounds_for_every_pair_of_comparisons) {
+TEST(RangeSelect, KeepsTheIndicesWithinBothBoundsForEveryPairOfComparisons) {
   for (const AluOp op0 : kComparisons) {
     for (const AluOp op1 : kComparisons) {
       for (const int64_t start : {int64_t{0}, int64_t{-5}, int64_t{100}}) {
@@ -71,7 +71,7 @@ TEST(RangeSelect, keeps_the_indices_within_both_bounds_for_every_pair_of_compari
   }
 }
 
-TEST(RangeSelect, counts_row_major_over_any_pattern_and_floating_dtype) {
+TEST(RangeSelect, CountsRowMajorOverAnyPatternAndFloatingDtype) {
   for (const Dtype dtype : all_dtypes()) {
     for (const Pattern source : source_patterns()) {
       for (const Pattern target : target_patterns()) {
@@ -107,7 +107,7 @@ TEST(RangeSelect, counts_row_major_over_any_pattern_and_floating_dtype) {
   }
 }
 
-TEST(RangeSelect, commands_work_on_the_registers) {
+TEST(RangeSelect, CommandsWorkOnTheRegisters) {
   Range range({1, 3});
   range.bench.set(range.instruction.bound0, {0});
   range.bench.set(range.instruction.bound1, {2});
@@ -127,7 +127,7 @@ TEST(RangeSelect, commands_work_on_the_registers) {
   EXPECT_EQ(after(ReduceCommand::kResetReduce, 7), 6);
 }
 
-TEST(RangeSelect, nan_is_kept_like_a_number_and_a_nan_bound_keeps_nothing) {
+TEST(RangeSelect, NanIsKeptLikeANumberAndANanBoundKeepsNothing) {
   Range range({2, 3});
   range.bench.set(range.instruction.on_true_tile, {NAN, 1, INFINITY, 1, 2, 3});
   range.bench.set(range.instruction.bound0, {0, 0});
@@ -136,7 +136,7 @@ TEST(RangeSelect, nan_is_kept_like_a_number_and_a_nan_bound_keeps_nothing) {
   expect_values(range.largest(), {NAN, kLowest});
 }
 
-TEST(RangeSelect, needs_generation_three) {
+TEST(RangeSelect, NeedsGenerationThree) {
   Architecture architecture = test_architecture();
   architecture.name = "trn1";
   architecture.neuron_core = "NeuronCore-v2";
@@ -149,7 +149,7 @@ TEST(RangeSelect, needs_generation_three) {
   EXPECT_EQ(Range({2, 2}).error(), "");
 }
 
-TEST(RangeSelect, checks_comparisons_values_and_operands) {
+TEST(RangeSelect, ChecksComparisonsValuesAndOperands) {
   Range range({2, 4});
   RangeSelect& instruction = range.instruction;
   instruction.comp_op0 = AluOp::kNotEqual;
@@ -203,7 +203,7 @@ TEST(RangeSelect, checks_comparisons_values_and_operands) {
       "'on_true_tile', architecture trn2)");
 }
 
-TEST(RangeSelect, demands_one_pass_with_and_without_a_result) {
+TEST(RangeSelect, DemandsOnePassWithAndWithoutAResult) {
   Range range({2, 7}, kBf16, kPsum);
   EXPECT_EQ(range.step().rate, RateClass::kOneInput);
   EXPECT_EQ(range.step().elements, 7);

@@ -39,7 +39,7 @@ bool selectable(Dtype dtype) {
   return dtype != Dtype::kTfloat32 && dtype != Dtype::kInt32 && dtype != Dtype::kUint32;
 }
 
-TEST(SelectReduce, selects_for_all_dtypes_patterns_and_both_senses_and_takes_the_maximum) {
+TEST(SelectReduce, SelectsForAllDtypesPatternsAndBothSensesAndTakesTheMaximum) {
   for (const Dtype dtype : all_dtypes()) {
     for (const Dtype target_dtype : {kFp32, kBf16, Dtype::kInt8}) {
       for (const Pattern source : source_patterns()) {
@@ -80,7 +80,7 @@ TEST(SelectReduce, selects_for_all_dtypes_patterns_and_both_senses_and_takes_the
   }
 }
 
-TEST(SelectReduce, idle_leaves_the_registers_and_reduce_goes_on) {
+TEST(SelectReduce, IdleLeavesTheRegistersAndReduceGoesOn) {
   Select select({1, 3});
   select.bench.set(select.instruction.on_true, {5, 9, 2});
   select.bench.set(select.instruction.predicate, {1, 0, 1});
@@ -103,7 +103,7 @@ TEST(SelectReduce, idle_leaves_the_registers_and_reduce_goes_on) {
   expect_values(select.bench.get(select.instruction.reduce_res), {3});
 }
 
-TEST(SelectReduce, nan_wins_where_it_is_selected_and_only_there) {
+TEST(SelectReduce, NanWinsWhereItIsSelectedAndOnlyThere) {
   Select select({2, 2});
   select.bench.set(select.instruction.on_true, {NAN, 1, NAN, -INFINITY});
   select.bench.set(select.instruction.predicate, {1, 1, 0, 255});
@@ -113,7 +113,7 @@ TEST(SelectReduce, nan_wins_where_it_is_selected_and_only_there) {
   expect_values(select.registers(2), {NAN, -INFINITY});
 }
 
-TEST(SelectReduce, checks_dtypes_spaces_commands_and_shapes) {
+TEST(SelectReduce, ChecksDtypesSpacesCommandsAndShapes) {
   EXPECT_EQ(Select({128, 4096}, kFp32, kU8, kPsum).error(), "");
   EXPECT_EQ(Select({2, 2}, kFp32, kU8, kPsum, kPsum).error(),
             "operands 'on_true' and 'predicate' of 'select_reduce' are both in PSUM; at most one "
@@ -161,7 +161,7 @@ TEST(SelectReduce, checks_dtypes_spaces_commands_and_shapes) {
             "operand 'on_true', architecture trn2)");
 }
 
-TEST(SelectReduce, demands_two_inputs_and_reading_the_registers) {
+TEST(SelectReduce, DemandsTwoInputsAndReadingTheRegisters) {
   Select select({2, 7});
   EXPECT_EQ(select.step().rate, RateClass::kTwoInputs);
   EXPECT_EQ(select.step().elements, 7);
@@ -205,7 +205,7 @@ std::shared_ptr<const Program> chained_program() {
   return builder.finish();
 }
 
-TEST(SelectReduce, instructions_of_a_program_share_the_registers_in_order_on_any_threads) {
+TEST(SelectReduce, InstructionsOfAProgramShareTheRegistersInOrderOnAnyThreads) {
   const auto program = chained_program();
   const ExecutionPlan plan = make_plan(*program);
   for (const int threads : {1, 2, 4}) {

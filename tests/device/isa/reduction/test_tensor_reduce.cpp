@@ -46,7 +46,7 @@ Tiles tiles_of(Dtype dtype, std::vector<int64_t> data, std::vector<int64_t> targ
   return tiles;
 }
 
-TEST(TensorReduce, add_follows_the_documented_order_bit_for_bit) {
+TEST(TensorReduce, AddFollowsTheDocumentedOrderBitForBit) {
   for (int64_t count : {1, 2, 3, 8, 15, 16, 17, 31, 32, 33, 100, 513, 4096}) {
     Tiles tiles = tiles_of(kFp32, {3, count}, {3, 1});
     std::vector<double> data = fill_random(tiles.bench, tiles.instruction.data, 1, -1e3, 1e3);
@@ -60,7 +60,7 @@ TEST(TensorReduce, add_follows_the_documented_order_bit_for_bit) {
   }
 }
 
-TEST(TensorReduce, add_is_close_to_the_sum_in_double) {
+TEST(TensorReduce, AddIsCloseToTheSumInDouble) {
   Tiles tiles = tiles_of(kFp32, {128, 2048}, {128, 1});
   std::vector<double> data = fill_random(tiles.bench, tiles.instruction.data, 1, 0, 1);
   std::vector<double> result = tiles.run();
@@ -71,7 +71,7 @@ TEST(TensorReduce, add_is_close_to_the_sum_in_double) {
   }
 }
 
-TEST(TensorReduce, every_operator_reduces_the_trailing_dimensions) {
+TEST(TensorReduce, EveryOperatorReducesTheTrailingDimensions) {
   for (int64_t axes : {1, 2, 3, 4}) {
     const std::vector<int64_t> sizes = {2, 3, 2, 4};
     int64_t group = 1;
@@ -108,7 +108,7 @@ TEST(TensorReduce, every_operator_reduces_the_trailing_dimensions) {
   }
 }
 
-TEST(TensorReduce, multiply_of_powers_of_two_is_exact_and_negate_flips_the_sign) {
+TEST(TensorReduce, MultiplyOfPowersOfTwoIsExactAndNegateFlipsTheSign) {
   std::vector<double> values;
   for (int i = 0; i < 37; ++i) values.push_back(i % 2 == 0 ? 2 : 0.5);
   Tiles tiles = tiles_of(kFp32, {1, 37}, {1, 1}, values);
@@ -118,14 +118,14 @@ TEST(TensorReduce, multiply_of_powers_of_two_is_exact_and_negate_flips_the_sign)
   expect_values(tiles.run(), {-2});
 }
 
-TEST(TensorReduce, a_single_element_is_its_own_result_but_logical_gives_one_or_zero) {
+TEST(TensorReduce, ASingleElementIsItsOwnResultButLogicalGivesOneOrZero) {
   Tiles tiles = tiles_of(kFp32, {1, 3, 1}, {1, 3}, {5, 0, kNan});
   expect_values(tiles.run(), {5, 0, kNan});
   tiles.instruction.op = AluOp::kLogicalOr;
   expect_values(tiles.run(), {1, 0, 1});
 }
 
-TEST(TensorReduce, nan_at_any_place_reaches_the_result) {
+TEST(TensorReduce, NanAtAnyPlaceReachesTheResult) {
   for (AluOp op : {AluOp::kAdd, AluOp::kMaximum, AluOp::kMinimum, AluOp::kMultiply}) {
     for (size_t place : {0, 1, 15, 16, 17, 39}) {
       std::vector<double> values(40, 1.0);
@@ -140,13 +140,13 @@ TEST(TensorReduce, nan_at_any_place_reaches_the_result) {
   expect_values(infinite.run(), {INFINITY});
 }
 
-TEST(TensorReduce, a_permuted_view_reduces_another_dimension) {
+TEST(TensorReduce, APermutedViewReducesAnotherDimension) {
   Tiles tiles = tiles_of(kFp32, {1, 2, 3}, {1, 3}, {1, 2, 3, 10, 20, 30});
   tiles.instruction.data = tiles.instruction.data.permute({0, 2, 1});
   expect_values(tiles.run(), {11, 22, 33});
 }
 
-TEST(TensorReduce, low_precision_accumulates_in_fp32_and_rounds_once) {
+TEST(TensorReduce, LowPrecisionAccumulatesInFp32AndRoundsOnce) {
   for (Dtype dtype : all_dtypes()) {
     for (Pattern source : source_patterns()) {
       InstructionBench bench;
@@ -165,7 +165,7 @@ TEST(TensorReduce, low_precision_accumulates_in_fp32_and_rounds_once) {
   }
 }
 
-TEST(TensorReduce, bitwise_operators_reduce_integers_exactly) {
+TEST(TensorReduce, BitwiseOperatorsReduceIntegersExactly) {
   Tiles tiles = tiles_of(Dtype::kInt32, {1, 3}, {1, 1}, {0x0FFFFFFF, -2, 0x01FFFFFF});
   tiles.instruction.op = AluOp::kBitwiseAnd;
   expect_values(tiles.run(), {0x01FFFFFE});
@@ -181,13 +181,13 @@ TEST(TensorReduce, bitwise_operators_reduce_integers_exactly) {
             "integers of one size for the bitwise operator bitwise_or.");
 }
 
-TEST(TensorReduce, the_destination_may_begin_at_the_data) {
+TEST(TensorReduce, TheDestinationMayBeginAtTheData) {
   Tiles tiles = tiles_of(kFp32, {1, 4, 2}, {1, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
   tiles.instruction.dst = tiles.instruction.data.flatten().slice(1, 0, 4);
   expect_values(tiles.run(), {3, 7, 11, 15});
 }
 
-TEST(TensorReduce, axes_operators_shapes_and_engine_are_checked) {
+TEST(TensorReduce, AxesOperatorsShapesAndEngineAreChecked) {
   Tiles tiles = tiles_of(kFp32, {2, 3, 4}, {2, 3});
   EXPECT_EQ(tiles.error(), "");
   tiles.instruction.axes = 2;
@@ -215,7 +215,7 @@ TEST(TensorReduce, axes_operators_shapes_and_engine_are_checked) {
             "'tensor_reduce', operand 'data', architecture trn2)");
 }
 
-TEST(TensorReduce, a_list_of_axes_names_the_last_free_dimensions) {
+TEST(TensorReduce, AListOfAxesNamesTheLastFreeDimensions) {
   EXPECT_EQ(trailing_axes(std::vector<int64_t>{3}, 4), 1);
   EXPECT_EQ(trailing_axes(std::vector<int64_t>{-1}, 4), 1);
   EXPECT_EQ(trailing_axes(std::vector<int64_t>{3, 2}, 4), 2);
@@ -239,7 +239,7 @@ TEST(TensorReduce, a_list_of_axes_names_the_last_free_dimensions) {
   EXPECT_EQ(error({}, 4), "axis ()" + rule);
 }
 
-TEST(TensorReduce, kept_dimensions_of_size_one_change_nothing) {
+TEST(TensorReduce, KeptDimensionsOfSizeOneChangeNothing) {
   for (const std::vector<int64_t>& shape : {std::vector<int64_t>{2, 3}, {2, 3, 1}, {2, 1, 3, 1}}) {
     Tiles tiles = tiles_of(kFp32, {2, 3, 2}, shape);
     tiles.bench.set(tiles.instruction.data, {1, 2, 3, 4, 5, 6, -1, 1, 2, 2, 0, 7});
@@ -248,7 +248,7 @@ TEST(TensorReduce, kept_dimensions_of_size_one_change_nothing) {
   }
 }
 
-TEST(TensorReduce, demands_the_fast_rate_for_bfloat16_add_and_maximum) {
+TEST(TensorReduce, DemandsTheFastRateForBfloat16AddAndMaximum) {
   auto step = [](Dtype dtype, AluOp op) {
     Tiles tiles = tiles_of(dtype, {2, 3, 4}, {2, 3});
     tiles.instruction.op = op;

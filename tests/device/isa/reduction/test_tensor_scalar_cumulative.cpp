@@ -48,7 +48,7 @@ std::vector<double> oracle_running(const TensorScalarCumulative& instruction,
   return result;
 }
 
-TEST(TensorScalarCumulative, runs_every_pair_of_operators_under_every_command) {
+TEST(TensorScalarCumulative, RunsEveryPairOfOperatorsUnderEveryCommand) {
   for (const AluOp op0 : arithmetic_operators()) {
     if (op0 == AluOp::kDivide) continue;
     for (const AluOp op1 : kRunning) {
@@ -80,7 +80,7 @@ TEST(TensorScalarCumulative, runs_every_pair_of_operators_under_every_command) {
   }
 }
 
-TEST(TensorScalarCumulative, goes_over_its_dtypes_and_patterns_with_a_value_per_partition) {
+TEST(TensorScalarCumulative, GoesOverItsDtypesAndPatternsWithAValuePerPartition) {
   for (const Dtype dtype : all_dtypes()) {
     const bool refused = dtype == Dtype::kBool || dtype == Dtype::kTfloat32 ||
                          dtype == Dtype::kInt32 || dtype == Dtype::kUint32;
@@ -118,7 +118,7 @@ TEST(TensorScalarCumulative, goes_over_its_dtypes_and_patterns_with_a_value_per_
   }
 }
 
-TEST(TensorScalarCumulative, works_in_place_and_keeps_nan_in_its_partition) {
+TEST(TensorScalarCumulative, WorksInPlaceAndKeepsNanInItsPartition) {
   Cumulative running({2, 3});
   running.instruction.dst = running.instruction.src;
   running.instruction.op1 = AluOp::kMaximum;
@@ -131,7 +131,7 @@ TEST(TensorScalarCumulative, works_in_place_and_keeps_nan_in_its_partition) {
   expect_values(zeros.run(), {0.0, 0.0});  // the registers start from +0
 }
 
-TEST(TensorScalarCumulative, refuses_operators_commands_and_operands_it_does_not_have) {
+TEST(TensorScalarCumulative, RefusesOperatorsCommandsAndOperandsItDoesNotHave) {
   Cumulative running({2, 4});
   TensorScalarCumulative& instruction = running.instruction;
   EXPECT_EQ(running.error(), "");
@@ -171,7 +171,7 @@ TEST(TensorScalarCumulative, refuses_operators_commands_and_operands_it_does_not
             "(instruction 'tensor_scalar_cumulative', operand 'src', architecture trn2)");
 }
 
-TEST(TensorScalarCumulative, demands_what_a_scan_does) {
+TEST(TensorScalarCumulative, DemandsWhatAScanDoes) {
   Cumulative running({2, 7}, kFp32, kPsum);
   EXPECT_EQ(running.step().rate, RateClass::kScan);
   EXPECT_EQ(running.step().elements, 7);

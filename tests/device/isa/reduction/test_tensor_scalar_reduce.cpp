@@ -47,7 +47,7 @@ std::vector<double> oracle_reduce(AluOp op, const std::vector<double>& values, s
   return result;
 }
 
-TEST(TensorScalarReduce, writes_the_elements_and_their_reduction_for_all_dtypes_and_patterns) {
+TEST(TensorScalarReduce, WritesTheElementsAndTheirReductionForAllDtypesAndPatterns) {
   for (const AluOp reduce_op : {AluOp::kAdd, AluOp::kMaximum, AluOp::kMinimum}) {
     for (const Dtype dtype : all_dtypes()) {
       for (const Pattern source : source_patterns()) {
@@ -87,7 +87,7 @@ TEST(TensorScalarReduce, writes_the_elements_and_their_reduction_for_all_dtypes_
   }
 }
 
-TEST(TensorScalarReduce, every_operator_reduces_sizes_around_the_sixteen_partial_results) {
+TEST(TensorScalarReduce, EveryOperatorReducesSizesAroundTheSixteenPartialResults) {
   for (const AluOp op : kReductions) {
     for (const int64_t size : {1, 2, 15, 16, 17, 31, 33, 100}) {
       SCOPED_TRACE(text(name(op), " ", size));
@@ -104,7 +104,7 @@ TEST(TensorScalarReduce, every_operator_reduces_sizes_around_the_sixteen_partial
   }
 }
 
-TEST(TensorScalarReduce, commands_reset_continue_and_load_the_registers) {
+TEST(TensorScalarReduce, CommandsResetContinueAndLoadTheRegisters) {
   for (const AluOp op : kReductions) {
     SCOPED_TRACE(std::string(name(op)));
     Reduced reduced({2, 3});
@@ -134,7 +134,7 @@ TEST(TensorScalarReduce, commands_reset_continue_and_load_the_registers) {
   }
 }
 
-TEST(TensorScalarReduce, subtract_goes_on_from_element_to_element_and_tile_to_tile) {
+TEST(TensorScalarReduce, SubtractGoesOnFromElementToElementAndTileToTile) {
   Reduced reduced({1, 3});
   reduced.bench.set(reduced.instruction.data, {10, 2, 3});
   reduced.instruction.reduce_op = AluOp::kSubtract;
@@ -146,7 +146,7 @@ TEST(TensorScalarReduce, subtract_goes_on_from_element_to_element_and_tile_to_ti
   expect_values(reduced.run(), {85});
 }
 
-TEST(TensorScalarReduce, negates_the_result_but_not_the_register) {
+TEST(TensorScalarReduce, NegatesTheResultButNotTheRegister) {
   Reduced reduced({1, 3});
   reduced.bench.set(reduced.instruction.data, {1, 2, 4});
   reduced.instruction.reduce_res_negate = true;
@@ -156,7 +156,7 @@ TEST(TensorScalarReduce, negates_the_result_but_not_the_register) {
   expect_values(reduced.run(), {-14});
 }
 
-TEST(TensorScalarReduce, reduces_without_a_result_and_rounds_the_result_once) {
+TEST(TensorScalarReduce, ReducesWithoutAResultAndRoundsTheResultOnce) {
   Reduced reduced({1, 2});
   reduced.bench.set(reduced.instruction.data, {1, 0x1p-12});
   const View half = reduced.bench.tile(kPsum, kBf16, {1, 1}, "half");
@@ -168,7 +168,7 @@ TEST(TensorScalarReduce, reduces_without_a_result_and_rounds_the_result_once) {
   expect_values(reduced.bench.get(half), {1});
 }
 
-TEST(TensorScalarReduce, nan_reaches_the_reduction_and_reverse_swaps_the_operands) {
+TEST(TensorScalarReduce, NanReachesTheReductionAndReverseSwapsTheOperands) {
   Reduced reduced({1, 3});
   reduced.instruction.op0 = AluOp::kSubtract;
   reduced.instruction.constant0 = 1;
@@ -181,7 +181,7 @@ TEST(TensorScalarReduce, nan_reaches_the_reduction_and_reverse_swaps_the_operand
   expect_values(reduced.run(), {NAN});
 }
 
-TEST(TensorScalarReduce, refuses_operators_commands_and_operands_it_does_not_have) {
+TEST(TensorScalarReduce, RefusesOperatorsCommandsAndOperandsItDoesNotHave) {
   Reduced reduced({2, 4});
   TensorScalarReduce& instruction = reduced.instruction;
   EXPECT_EQ(reduced.error(), "");
@@ -224,7 +224,7 @@ TEST(TensorScalarReduce, refuses_operators_commands_and_operands_it_does_not_hav
             "operator abs.");
 }
 
-TEST(TensorScalarReduce, limits_are_checked_from_both_sides) {
+TEST(TensorScalarReduce, LimitsAreCheckedFromBothSides) {
   EXPECT_EQ(Reduced({128, 4096}, kFp32, kPsum).error(), "");
   EXPECT_EQ(Reduced({1, 4097}, kFp32, kPsum).error(),
             "number of elements per partition 4097 in 'data[1, 4097]' of 'tensor_scalar_reduce' "
@@ -235,7 +235,7 @@ TEST(TensorScalarReduce, limits_are_checked_from_both_sides) {
             "'tensor_scalar_reduce', operand 'data', architecture trn2)");
 }
 
-TEST(TensorScalarReduce, demands_one_pass_and_reading_the_registers) {
+TEST(TensorScalarReduce, DemandsOnePassAndReadingTheRegisters) {
   Reduced reduced({2, 7}, kFp32, kPsum);
   EXPECT_EQ(reduced.step().rate, RateClass::kOneInput);
   EXPECT_EQ(reduced.step().elements, 7);

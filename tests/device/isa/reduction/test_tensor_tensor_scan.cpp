@@ -38,7 +38,7 @@ std::vector<double> oracle_scan(const TensorTensorScan& scan, const std::vector<
   return result;
 }
 
-TEST(TensorTensorScan, follows_the_recurrence_for_every_pair_of_operators_and_order) {
+TEST(TensorTensorScan, FollowsTheRecurrenceForEveryPairOfOperatorsAndOrder) {
   Scan scan({2, 17});
   scan.bench.set(scan.instruction.data0, random_values(34, 0.5, 1.5, 1));
   scan.bench.set(scan.instruction.data1, random_values(34, -2, 2, 2));
@@ -64,7 +64,7 @@ TEST(TensorTensorScan, follows_the_recurrence_for_every_pair_of_operators_and_or
   }
 }
 
-TEST(TensorTensorScan, carries_fp32_and_rounds_to_any_dtype_once) {
+TEST(TensorTensorScan, CarriesFp32AndRoundsToAnyDtypeOnce) {
   for (const Dtype dtype : all_dtypes()) {
     for (const Pattern source : source_patterns()) {
       for (const Pattern target : target_patterns()) {
@@ -86,7 +86,7 @@ TEST(TensorTensorScan, carries_fp32_and_rounds_to_any_dtype_once) {
   }
 }
 
-TEST(TensorTensorScan, the_destination_may_be_either_input) {
+TEST(TensorTensorScan, TheDestinationMayBeEitherInput) {
   for (const bool second : {false, true}) {
     Scan scan({1, 3});
     scan.bench.set(scan.instruction.data0, {2, 3, 4});
@@ -97,7 +97,7 @@ TEST(TensorTensorScan, the_destination_may_be_either_input) {
   }
 }
 
-TEST(TensorTensorScan, a_nan_or_infinity_stays_in_the_rest_of_its_partition_only) {
+TEST(TensorTensorScan, ANanOrInfinityStaysInTheRestOfItsPartitionOnly) {
   Scan scan({2, 3});
   scan.bench.set(scan.instruction.data0, {1, NAN, 1, 1, 1, -1});
   scan.bench.set(scan.instruction.data1, {1, 1, 1, 1, INFINITY, 2});
@@ -107,7 +107,7 @@ TEST(TensorTensorScan, a_nan_or_infinity_stays_in_the_rest_of_its_partition_only
   expect_values(scan.run(), {-0.0, -0.0, 0, 3, 7, 12});
 }
 
-TEST(TensorTensorScan, one_element_uses_the_initial_value) {
+TEST(TensorTensorScan, OneElementUsesTheInitialValue) {
   Scan scan({128, 1});
   scan.bench.set(scan.instruction.data0, std::vector<double>(128, 3));
   scan.bench.set(scan.instruction.data1, std::vector<double>(128, 4));
@@ -115,7 +115,7 @@ TEST(TensorTensorScan, one_element_uses_the_initial_value) {
   expect_values(scan.run(), std::vector<double>(128, 10));
 }
 
-TEST(TensorTensorScan, checks_operators_and_operands) {
+TEST(TensorTensorScan, ChecksOperatorsAndOperands) {
   Scan scan({2, 4});
   EXPECT_EQ(scan.error(), "");
   scan.instruction.op0 = AluOp::kSquare;
@@ -149,7 +149,7 @@ TEST(TensorTensorScan, checks_operators_and_operands) {
             "'tensor_tensor_scan', operand 'data0', architecture trn2)");
 }
 
-TEST(TensorTensorScan, demands_two_cycles_per_element_wherever_its_inputs_are) {
+TEST(TensorTensorScan, DemandsTwoCyclesPerElementWhereverItsInputsAre) {
   Scan scan({2, 7}, kBf16, kSbuf, kPsum);
   EXPECT_EQ(scan.step().rate, RateClass::kScan);
   EXPECT_EQ(scan.step().elements, 7);

@@ -17,7 +17,7 @@ int64_t interval(const Architecture& architecture, const EngineTiming& engine, c
   return unit.run(step, {}).end.count / 1000;
 }
 
-TEST(ElementwiseEngine, a_data_dependent_address_raises_the_minimum_to_600_cycles) {
+TEST(ElementwiseEngine, ADataDependentAddressRaisesTheMinimumTo600Cycles) {
   for (const std::string& name : builtin_architectures()) {
     const Architecture& a = load_architecture(name);
     for (const EngineTiming* engine : {&a.vector, &a.scalar}) {
@@ -29,7 +29,7 @@ TEST(ElementwiseEngine, a_data_dependent_address_raises_the_minimum_to_600_cycle
   }
 }
 
-TEST(ElementwiseEngine, rates_follow_the_generation) {
+TEST(ElementwiseEngine, RatesFollowTheGeneration) {
   const auto cycles = [](const char* name, RateClass rate) {
     const Architecture& a = load_architecture(name);
     return interval(a, a.vector, {.rate = rate, .elements = 1000});
@@ -64,7 +64,7 @@ TEST(ElementwiseEngine, EveryRateOfAFileIsTheTimeOfItsClassAlone) {
   }
 }
 
-TEST(ElementwiseEngine, reading_the_vector_accumulators_costs_64_cycles) {
+TEST(ElementwiseEngine, ReadingTheVectorAccumulatorsCosts64Cycles) {
   const Architecture& a = load_architecture("trn2");
   EXPECT_EQ(interval(a, a.vector, {.elements = 1000}), 1000);
   EXPECT_EQ(interval(a, a.vector, {.reads_accumulator = true, .elements = 1000}), 1064);
@@ -92,7 +92,7 @@ class Unit {
   ElementwiseEngine engine{timing_, architecture_.rates, {1}};
 };
 
-TEST(ElementwiseEngine, the_first_table_is_loaded_before_what_needs_none_if_there_is_time_for_it) {
+TEST(ElementwiseEngine, TheFirstTableIsLoadedBeforeWhatNeedsNoneIfThereIsTimeForIt) {
   for (const int64_t load : {599, 600, 601, 2000}) {
     Unit unit(load);
     unit.copy(600);
@@ -110,7 +110,7 @@ TEST(ElementwiseEngine, the_first_table_is_loaded_before_what_needs_none_if_ther
   }
 }
 
-TEST(ElementwiseEngine, a_trigger_starts_while_the_pipeline_works_and_holds_up_what_follows) {
+TEST(ElementwiseEngine, ATriggerStartsWhileThePipelineWorksAndHoldsUpWhatFollows) {
   for (const int64_t duration : {399, 400, 401, 900}) {
     Unit unit;
     const Span copy = unit.copy(50);
@@ -123,7 +123,7 @@ TEST(ElementwiseEngine, a_trigger_starts_while_the_pipeline_works_and_holds_up_w
   }
 }
 
-TEST(ElementwiseEngine, triggers_follow_each_other_in_order) {
+TEST(ElementwiseEngine, TriggersFollowEachOtherInOrder) {
   Unit unit;
   EXPECT_EQ(unit.engine.dispatch(ns(10), ns(100)).start, ns(10));
   EXPECT_EQ(unit.engine.dispatch(ns(109), ns(100)).start, ns(110));
@@ -131,7 +131,7 @@ TEST(ElementwiseEngine, triggers_follow_each_other_in_order) {
   EXPECT_EQ(unit.engine.dispatch(ns(0), ns(0)).start, ns(311));  // not before an earlier one
 }
 
-TEST(ElementwiseEngine, other_work_waits_for_the_pipeline_and_for_triggers) {
+TEST(ElementwiseEngine, OtherWorkWaitsForThePipelineAndForTriggers) {
   Unit unit;
   unit.copy(0);
   const Span work = unit.engine.occupy(ns(100), ns(50));
