@@ -4,11 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <random>
 
 #include "device/execute/executor.h"
 #include "device/execute/run_instance.h"
+#include "device/isa/dma/dma_copy.h"
 #include "device/numerics/dtype.h"
 
 namespace neuron_sim {
@@ -145,5 +147,32 @@ class ProgramRun {
   std::array<int64_t, kMaximumLoopDepth> variables_{};
   RegisterFile registers_;
 };
+
+/// Whether the plan leaves the bytes of an interpretation in program order in the arguments.
+inline bool is_like_interpretation(const std::shared_ptr<const Program>& program,
+                                   const ExecutionPlan& plan, uint64_t seed, int threads = 1) {
+  ProgramRun oracle(program), run(program);
+  oracle.randomise(seed);
+  run.randomise(seed);
+  oracle.interpret(plan.fill);
+  ThreadPool pool(threads);
+  run.execute(plan, pool);
+  return run.bytes() == oracle.bytes();
+}
+
+/// Transfers to a memory that need not run, after a comparison with an interpretation.
+inline int64_t omitted_transfers(const std::shared_ptr<const Program>& program, MemoryKind memory) {
+  const ExecutionPlan plan = make_plan(*program);
+  EXPECT_TRUE(plan.resolved);
+  EXPECT_TRUE(is_like_interpretation(program, plan, 3));
+  const auto is_counted = [&](const Instruction& instruction) {
+    return instruction.type == &kDmaCopy &&
+           program->operands_of(instruction)[DmaCopy::kDst].memory == memory;
+  };
+  return std::ranges::count_if(program->instructions, is_counted) -
+         std::ranges::count_if(plan.graph.instances, [&](const PlannedInstance& instance) {
+           return is_counted(program->instructions[instance.instruction]);
+         });
+}
 
 }  // namespace neuron_sim

@@ -30,13 +30,7 @@ struct Blocks {
 std::vector<int64_t> brought(Blocks& blocks) {
   const std::shared_ptr<const Program> program = blocks.builder.finish();
   const ExecutionPlan plan = make_plan(*program);
-  ProgramRun oracle(program), run(program);
-  oracle.randomise(5);
-  run.randomise(5);
-  oracle.interpret(plan.fill);
-  ThreadPool pool(1);
-  run.execute(plan, pool);
-  EXPECT_TRUE(run.bytes() == oracle.bytes());
+  EXPECT_TRUE(is_like_interpretation(program, plan, 5));
   std::vector<int64_t> result;
   for (const PlannedInstance& instance : plan.graph.instances) {
     if (program->instructions[instance.instruction].engine != EngineKind::kTensor) continue;

@@ -16,30 +16,7 @@ struct Results {
     builder.emit(TensorScalar{.dst = dst, .data = data, .op0 = AluOp::kMultiply, .constant0 = 2});
   }
   /// Stores that need not run, after a comparison with an interpretation in program order.
-  int64_t omitted() {
-    const std::shared_ptr<const Program> program = builder.finish();
-    const ExecutionPlan plan = make_plan(*program);
-    EXPECT_TRUE(plan.resolved);
-    ProgramRun oracle(program), run(program);
-    oracle.randomise(3);
-    run.randomise(3);
-    oracle.interpret(plan.fill);
-    ThreadPool pool(1);
-    run.execute(plan, pool);
-    EXPECT_TRUE(run.bytes() == oracle.bytes());
-    int64_t count = 0;
-    for (const Instruction& each : program->instructions) count += is_store(*program, each);
-    for (const PlannedInstance& each : plan.graph.instances) {
-      count -= is_store(*program, program->instructions[each.instruction]);
-    }
-    return count;
-  }
-  static int64_t is_store(const Program& program, const Instruction& instruction) {
-    return instruction.type == &kDmaCopy &&
-                   program.operands_of(instruction)[DmaCopy::kDst].memory == MemoryKind::kHbm
-               ? 1
-               : 0;
-  }
+  int64_t omitted() { return omitted_transfers(builder.finish(), MemoryKind::kHbm); }
 
   Builder builder{"results", load_architecture("trn2")};
   View input = builder.argument("input", {64, 50}, Dtype::kFloat32);
@@ -186,13 +163,7 @@ TEST(StoresInPlace, LoopsOverTilesNeitherLoadNorStore) {
   const std::shared_ptr<const Program> program = builder.finish();
   const ExecutionPlan plan = make_plan(*program);
   EXPECT_EQ(plan.graph.instances.size(), 7U);
-  ProgramRun oracle(program), run(program);
-  oracle.randomise(8);
-  run.randomise(8);
-  oracle.interpret(plan.fill);
-  ThreadPool pool(2);
-  run.execute(plan, pool);
-  EXPECT_TRUE(run.bytes() == oracle.bytes());
+  EXPECT_TRUE(is_like_interpretation(program, plan, 8, 2));
 }
 
 /// Loads, computes, overwrites and stores random columns of three tiles; each output is stored
@@ -239,13 +210,7 @@ TEST(StoresInPlace, RandomProgramsStoreTheBytesOfAnInterpretation) {
       if (operand < 0) continue;
       ++(plan.graph.operands[static_cast<size_t>(operand)].writes() ? stores : loads);
     }
-    ProgramRun oracle(program), run(program);
-    oracle.randomise(seed);
-    run.randomise(seed);
-    oracle.interpret(plan.fill);
-    ThreadPool pool(1);
-    run.execute(plan, pool);
-    ASSERT_TRUE(run.bytes() == oracle.bytes()) << "seed " << seed;
+    ASSERT_TRUE(is_like_interpretation(program, plan, seed)) << "seed " << seed;
   }
   EXPECT_GT(loads, 100);
   EXPECT_GT(stores, 50);
