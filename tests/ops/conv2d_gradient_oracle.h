@@ -29,6 +29,30 @@ struct Case {
   }
 };
 
+/// Cases of any geometry, dtype and strides that the gradients have in common.
+inline std::vector<Case> geometries() {
+  std::vector<Case> cases{{2, 3, 9, 11, 4, 3, 3}};
+  for (const int64_t stride : {1, 2, 3, 4}) {
+    for (const int64_t padding : {0, 1, 3}) {
+      for (const int64_t dilation : {1, 2, 3}) {
+        cases.push_back(cases.front());
+        cases.back().geometry = {
+            {stride, 3 - stride % 3}, {padding, 1}, {dilation, 3 - dilation + 1}, 1};
+      }
+    }
+  }
+  return cases;
+}
+inline const Case kKernels[] = {{1, 1, 1, 1, 1, 1, 1},
+                                {3, 5, 7, 7, 6, 7, 7},
+                                {3, 5, 7, 7, 6, 1, 1, {{2, 3}, {0, 0}, {1, 1}, 1}},
+                                {2, 5, 4, 5, 6, 2, 1, {{9, 8}, {0, 0}, {1, 1}, 1}},
+                                {2, 2, 4, 4, 3, 3, 3, {{1, 1}, {9, 5}, {1, 1}, 1}}};
+inline const Case kGroups[] = {{2, 6, 5, 6, 9, 3, 3, {{1, 1}, {1, 1}, {1, 1}, 3}},
+                               {2, 8, 7, 7, 8, 3, 3, {{2, 1}, {1, 1}, {1, 2}, 8}},
+                               {2, 150, 4, 4, 300, 3, 2, {{1, 1}, {1, 1}, {1, 1}, 50}},
+                               {1, 260, 4, 4, 4, 1, 2, {{1, 1}, {1, 1}, {1, 1}, 2}}};
+
 inline std::string describe_case(const Case& c) {
   const Conv2dGeometry& g = c.geometry;
   return text(describe("input", c.input()), " ", describe("weight", c.weight()), " stride ",

@@ -42,25 +42,11 @@ class Conv2dWeightGradient : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(Conv2dWeightGradient, TakesAnyGeometry) {
-  const Case plain{2, 3, 9, 11, 4, 3, 3};
-  check_case(plain);
-  for (const int64_t stride : {1, 2, 3, 4}) {
-    for (const int64_t padding : {0, 1, 3}) {
-      for (const int64_t dilation : {1, 2, 3}) {
-        Case c = plain;
-        c.geometry = {{stride, 3 - stride % 3}, {padding, 1}, {dilation, 3 - dilation + 1}, 1};
-        check_case(c);
-      }
-    }
-  }
+  for (const Case& c : conv2d_gradient_oracle::geometries()) check_case(c);
 }
 
 TEST_P(Conv2dWeightGradient, TakesEveryKernelThatFits) {
-  check_case({1, 1, 1, 1, 1, 1, 1});
-  check_case({3, 5, 7, 7, 6, 7, 7});
-  check_case({3, 5, 7, 7, 6, 1, 1, {{2, 3}, {0, 0}, {1, 1}, 1}});
-  check_case({2, 5, 4, 5, 6, 2, 1, {{9, 8}, {0, 0}, {1, 1}, 1}});
-  check_case({2, 2, 4, 4, 3, 3, 3, {{1, 1}, {9, 5}, {1, 1}, 1}});
+  for (const Case& c : conv2d_gradient_oracle::kKernels) check_case(c);
   check_case({1, 60, 40, 8, 4, 11, 7, {{4, 1}, {2, 0}, {1, 1}, 1}});
 }
 
@@ -73,10 +59,7 @@ TEST_P(Conv2dWeightGradient, CutsChannelsImagesAndPixels) {
 }
 
 TEST_P(Conv2dWeightGradient, KeepsGroupsApart) {
-  check_case({2, 6, 5, 6, 9, 3, 3, {{1, 1}, {1, 1}, {1, 1}, 3}});
-  check_case({2, 8, 7, 7, 8, 3, 3, {{2, 1}, {1, 1}, {1, 2}, 8}});
-  check_case({2, 150, 4, 4, 300, 3, 2, {{1, 1}, {1, 1}, {1, 1}, 50}});
-  check_case({1, 260, 4, 4, 4, 1, 2, {{1, 1}, {1, 1}, {1, 1}, 2}});
+  for (const Case& c : conv2d_gradient_oracle::kGroups) check_case(c);
 }
 
 TEST_P(Conv2dWeightGradient, OneNanSpoilsOnlyWhatReadsIt) {
