@@ -12,6 +12,11 @@ namespace {
 /// Results that a test computes from a tensor and stores as it likes.
 struct Results {
   void store(const View& dst, const View& src) { builder.emit(DmaCopy{.dst = dst, .src = src}); }
+  /// `result` becomes twice the input.
+  void load_and_double() {
+    store(data, input);
+    twice(result, data);
+  }
   void twice(const View& dst, const View& data) {
     builder.emit(TensorScalar{.dst = dst, .data = data, .op0 = AluOp::kMultiply, .constant0 = 2});
   }
@@ -28,8 +33,7 @@ struct Results {
 
 TEST(StoresInPlace, AResultThatIsOnlyStoredIsWrittenToHbm) {
   Results results;
-  results.store(results.data, results.input);
-  results.twice(results.result, results.data);
+  results.load_and_double();
   results.store(results.output, results.result);
   EXPECT_EQ(results.omitted(), 1);
 }
@@ -47,8 +51,7 @@ TEST(StoresInPlace, AStoreOfSeveralResultsIsWrittenInItsPlaces) {
 
 TEST(StoresInPlace, AStoreOfPartOfAResultRuns) {
   Results results;
-  results.store(results.data, results.input);
-  results.twice(results.result, results.data);
+  results.load_and_double();
   results.store(results.output.slice(1, 0, 49), results.result.slice(1, 0, 49));
   EXPECT_EQ(results.omitted(), 0);
 }
@@ -65,8 +68,7 @@ TEST(StoresInPlace, AStoreOfBytesThatNoElementWiseInstructionWroteRuns) {
 TEST(StoresInPlace, AResultThatIsReadBeforeOrAfterItsStoreIsStored) {
   for (const bool before : {true, false}) {
     Results results;
-    results.store(results.data, results.input);
-    results.twice(results.result, results.data);
+    results.load_and_double();
     if (!before) results.store(results.output, results.result);
     results.twice(results.data, results.result);
     if (before) results.store(results.output, results.result);
@@ -77,8 +79,7 @@ TEST(StoresInPlace, AResultThatIsReadBeforeOrAfterItsStoreIsStored) {
 
 TEST(StoresInPlace, AResultThatIsStoredTwiceIsStored) {
   Results results;
-  results.store(results.data, results.input);
-  results.twice(results.result, results.data);
+  results.load_and_double();
   results.store(results.output, results.result);
   results.store(results.other, results.result);
   EXPECT_EQ(results.omitted(), 0);
@@ -86,8 +87,7 @@ TEST(StoresInPlace, AResultThatIsStoredTwiceIsStored) {
 
 TEST(StoresInPlace, AResultChangedInItsTileIsWrittenLast) {
   Results results;
-  results.store(results.data, results.input);
-  results.twice(results.result, results.data);
+  results.load_and_double();
   results.twice(results.result, results.result);
   results.store(results.output, results.result);
   EXPECT_EQ(results.omitted(), 1);
@@ -95,8 +95,7 @@ TEST(StoresInPlace, AResultChangedInItsTileIsWrittenLast) {
 
 TEST(StoresInPlace, AResultOverwrittenInPartBeforeItsStoreIsStored) {
   Results results;
-  results.store(results.data, results.input);
-  results.twice(results.result, results.data);
+  results.load_and_double();
   results.builder.emit(Memset{results.result.slice(1, 5, 2), 3});
   results.store(results.output, results.result);
   EXPECT_EQ(results.omitted(), 0);
@@ -104,8 +103,7 @@ TEST(StoresInPlace, AResultOverwrittenInPartBeforeItsStoreIsStored) {
 
 TEST(StoresInPlace, AResultOverwrittenInPartAfterItsStoreIsWrittenToHbm) {
   Results results;
-  results.store(results.data, results.input);
-  results.twice(results.result, results.data);
+  results.load_and_double();
   results.store(results.output, results.result);
   results.twice(results.result.slice(1, 0, 20), results.data.slice(1, 0, 20));
   results.store(results.other.slice(1, 0, 20), results.result.slice(1, 0, 20));
@@ -130,8 +128,7 @@ TEST(StoresInPlace, AStoreThatConvertsOrAddsRuns) {
   for (const bool adds : {true, false}) {
     Results results;
     const View narrow = results.builder.argument("narrow", {64, 50}, Dtype::kBfloat16);
-    results.store(results.data, results.input);
-    results.twice(results.result, results.data);
+    results.load_and_double();
     results.builder.emit(
         DmaCopy{.dst = adds ? results.output : narrow, .src = results.result, .dst_rmw_add = adds});
     EXPECT_EQ(results.omitted(), 0) << adds;

@@ -280,4 +280,22 @@ class InstructionBench {
   std::vector<Tile> tiles_;
 };
 
+/// A bench with one instruction, whose operands a test chooses.
+template <typename Instruction>
+struct InstructionTiles {
+  InstructionBench bench;
+  Instruction instruction;
+
+  /// What the instruction writes to `dst`.
+  std::vector<double> run() {
+    bench.run(instruction);
+    return bench.get(instruction.dst);
+  }
+  std::string error() const { return bench.error(instruction); }
+  Step step() const { return bench.demand(instruction).steps[0]; }
+  std::vector<double> registers(int64_t partitions) {
+    return bench.get(engine_state(EngineState::kVectorAccumulator, partitions));
+  }
+};
+
 }  // namespace neuron_sim

@@ -9,12 +9,7 @@
 
 namespace neuron_sim {
 
-struct TensorTensorTiles {
-  InstructionBench bench;
-  TensorTensor instruction;
-  /// What checking the instruction says; empty when it passes.
-  std::string error() const { return bench.error(instruction); }
-};
+using TensorTensorTiles = InstructionTiles<TensorTensor>;
 
 /// Dense tiles of one shape and dtype, with dst in SBUF.
 inline TensorTensorTiles dense_tiles(Dtype dtype, std::vector<int64_t> shape,

@@ -7,22 +7,13 @@ namespace neuron_sim {
 namespace {
 
 /// Dense tiles of one dtype.
-struct Fused {
+struct Fused : InstructionTiles<ScalarTensorTensor> {
   explicit Fused(std::vector<int64_t> shape, Dtype dtype = kFp32, MemoryKind data = kSbuf,
                  MemoryKind operand1 = kSbuf) {
     instruction.dst = bench.tile(kSbuf, dtype, shape, "dst");
     instruction.data = bench.tile(data, dtype, shape, "data");
     instruction.operand1 = bench.tile(operand1, dtype, shape, "other");
   }
-  std::vector<double> run() {
-    bench.run(instruction);
-    return bench.get(instruction.dst);
-  }
-  std::string error() { return bench.error(instruction); }
-  Step step() { return bench.demand(instruction).steps[0]; }
-
-  InstructionBench bench;
-  ScalarTensorTensor instruction;
 };
 
 TEST(ScalarTensorTensor, ComputesEveryPairOfOperatorsInBothOrders) {

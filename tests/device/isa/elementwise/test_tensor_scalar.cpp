@@ -7,15 +7,7 @@
 namespace neuron_sim {
 namespace {
 
-struct Tiles {
-  InstructionBench bench;
-  TensorScalar instruction;
-  std::vector<double> run() {
-    bench.run(instruction);
-    return bench.get(instruction.dst);
-  }
-  std::string error() { return bench.error(instruction); }
-};
+using Tiles = InstructionTiles<TensorScalar>;
 
 Tiles tiles_of(Dtype dtype, std::vector<int64_t> shape, const std::vector<double>& values = {},
                MemoryKind memory = kSbuf, Architecture architecture = test_architecture()) {

@@ -9,16 +9,12 @@ namespace neuron_sim {
 namespace {
 
 /// [2, 24] tiles of one dtype.
-struct UnaryBench {
+struct UnaryBench : InstructionTiles<TensorScalar> {
   explicit UnaryBench(Dtype dtype = kFp32, Architecture architecture = test_architecture())
-      : bench(std::move(architecture)) {
+      : InstructionTiles{InstructionBench(std::move(architecture)), {}} {
     instruction.dst = bench.tile(kSbuf, dtype, {2, 24}, "dst");
     instruction.data = bench.tile(kSbuf, dtype, {2, 24}, "data");
   }
-  std::string error() { return bench.error(instruction); }
-
-  InstructionBench bench;
-  TensorScalar instruction;
 };
 
 double exact(AluOp op, double x) {

@@ -26,7 +26,7 @@ Mask mixed_mask() {
   return mask;
 }
 
-struct Shuffle {
+struct Shuffle : InstructionTiles<NcStreamShuffle> {
   Shuffle(std::vector<int64_t> src, std::vector<int64_t> dst, Dtype dtype = kFp32,
           MemoryKind memory = kSbuf) {
     instruction.src = bench.tile(memory, dtype, std::move(src), "src");
@@ -34,10 +34,6 @@ struct Shuffle {
     instruction.shuffle_mask = identity_mask();
   }
   void run() { bench.run(instruction); }
-  std::string error() { return bench.error(instruction); }
-
-  InstructionBench bench;
-  NcStreamShuffle instruction;
 };
 
 /// Row-major bits after the shuffle of `rows` rows.

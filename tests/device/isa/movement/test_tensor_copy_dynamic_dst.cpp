@@ -5,7 +5,7 @@
 namespace neuron_sim {
 namespace {
 
-struct DynamicTarget {
+struct DynamicTarget : InstructionTiles<TensorCopyDynamicDst> {
   DynamicTarget(std::vector<int64_t> dst, std::vector<int64_t> src, Dtype target = kFp32,
                 Dtype source = kFp32, MemoryKind memory = kSbuf) {
     instruction.dst = bench.tile(memory, target, std::move(dst), "dst");
@@ -17,11 +17,6 @@ struct DynamicTarget {
     bench.run(instruction);
     return bench.get(instruction.dst);
   }
-  std::string error() { return bench.error(instruction); }
-  Step step() { return bench.demand(instruction).steps[0]; }
-
-  InstructionBench bench;
-  TensorCopyDynamicDst instruction;
 };
 
 TEST(TensorCopyDynamicDst, WritesTheSliceThatTheOffsetNamesAndKeepsTheRest) {

@@ -11,11 +11,11 @@
 namespace neuron_sim {
 namespace {
 
-struct DynamicSource {
+struct DynamicSource : InstructionTiles<TensorCopyDynamicSrc> {
   DynamicSource(std::vector<int64_t> src, std::vector<int64_t> dst, Dtype source = kFp32,
                 Dtype target = kFp32, MemoryKind memory = kSbuf,
                 Architecture architecture = test_architecture())
-      : bench(std::move(architecture)) {
+      : InstructionTiles{InstructionBench(std::move(architecture)), {}} {
     instruction.src = bench.tile(memory, source, std::move(src), "src");
     instruction.dst = bench.tile(kSbuf, target, std::move(dst), "dst");
     instruction.offset = bench.tile(kSbuf, Dtype::kInt32, {1, 1}, "offset", {0});
@@ -25,11 +25,6 @@ struct DynamicSource {
     bench.run(instruction);
     return bench.get(instruction.dst);
   }
-  std::string error() { return bench.error(instruction); }
-  Step step() { return bench.demand(instruction).steps[0]; }
-
-  InstructionBench bench;
-  TensorCopyDynamicSrc instruction;
 };
 
 TEST(TensorCopyDynamicSrc, CopiesTheSliceThatTheOffsetNamesForAllDtypes) {

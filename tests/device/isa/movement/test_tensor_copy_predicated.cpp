@@ -8,22 +8,13 @@ namespace {
 constexpr auto kU8 = Dtype::kUint8;
 constexpr Dtype kPredicates[] = {Dtype::kUint8, Dtype::kUint16, Dtype::kUint32};
 
-struct Predicated {
+struct Predicated : InstructionTiles<TensorCopyPredicated> {
   explicit Predicated(std::vector<int64_t> shape, Dtype dtype = kFp32, Dtype predicate = kU8,
                       MemoryKind src = kSbuf, MemoryKind mask = kSbuf) {
     instruction.dst = bench.tile(kSbuf, dtype, shape, "dst");
     instruction.src = bench.tile(src, dtype, shape, "src");
     instruction.predicate = bench.tile(mask, predicate, shape, "mask");
   }
-  std::vector<double> run() {
-    bench.run(instruction);
-    return bench.get(instruction.dst);
-  }
-  std::string error() { return bench.error(instruction); }
-  Step step() { return bench.demand(instruction).steps[0]; }
-
-  InstructionBench bench;
-  TensorCopyPredicated instruction;
 };
 
 TEST(TensorCopyPredicated, SelectsForAllDtypesPredicatesPatternsAndBothSenses) {

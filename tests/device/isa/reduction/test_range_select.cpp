@@ -9,10 +9,10 @@ constexpr double kLowest = -0x1.fffffep127;
 constexpr AluOp kComparisons[] = {AluOp::kEqual, AluOp::kLess, AluOp::kLessEqual, AluOp::kGreater,
                                   AluOp::kGreaterEqual};
 
-struct Range {
+struct Range : InstructionTiles<RangeSelect> {
   explicit Range(std::vector<int64_t> shape, Dtype dtype = kFp32, MemoryKind memory = kSbuf,
                  Architecture architecture = test_architecture())
-      : bench(std::move(architecture)) {
+      : InstructionTiles{InstructionBench(std::move(architecture)), {}} {
     const int64_t partitions = shape[0];
     instruction.dst = bench.tile(kSbuf, dtype, shape, "dst");
     instruction.on_true_tile = bench.tile(memory, dtype, shape, "x");
@@ -20,16 +20,7 @@ struct Range {
     instruction.bound1 = bench.tile(kSbuf, kFp32, {partitions, 1}, "b1");
     instruction.reduce_res = bench.tile(kSbuf, kFp32, {partitions, 1}, "max");
   }
-  std::vector<double> run() {
-    bench.run(instruction);
-    return bench.get(instruction.dst);
-  }
-  std::string error() { return bench.error(instruction); }
-  Step step() { return bench.demand(instruction).steps[0]; }
   std::vector<double> largest() { return bench.get(instruction.reduce_res); }
-
-  InstructionBench bench;
-  RangeSelect instruction;
 };
 
 bool holds(AluOp op, double index, double bound) {

@@ -14,25 +14,13 @@ namespace {
 
 constexpr auto kU8 = Dtype::kUint8;
 
-struct Select {
+struct Select : InstructionTiles<SelectReduce> {
   explicit Select(std::vector<int64_t> shape, Dtype dtype = kFp32, Dtype predicate = kU8,
                   MemoryKind on_true = kSbuf, MemoryKind mask = kSbuf) {
     instruction.dst = bench.tile(kSbuf, dtype, shape, "dst");
     instruction.on_true = bench.tile(on_true, dtype, shape, "on_true");
     instruction.predicate = bench.tile(mask, predicate, shape, "mask");
   }
-  std::vector<double> run() {
-    bench.run(instruction);
-    return bench.get(instruction.dst);
-  }
-  std::string error() { return bench.error(instruction); }
-  Step step() { return bench.demand(instruction).steps[0]; }
-  std::vector<double> registers(int64_t partitions) {
-    return bench.get(engine_state(EngineState::kVectorAccumulator, partitions));
-  }
-
-  InstructionBench bench;
-  SelectReduce instruction;
 };
 
 bool selectable(Dtype dtype) {

@@ -27,15 +27,7 @@ double sum_in_documented_order(const std::vector<double>& values) {
   return partials[0];
 }
 
-struct Tiles {
-  InstructionBench bench;
-  TensorReduce instruction;
-  std::vector<double> run() {
-    bench.run(instruction);
-    return bench.get(instruction.dst);
-  }
-  std::string error() { return bench.error(instruction); }
-};
+using Tiles = InstructionTiles<TensorReduce>;
 
 Tiles tiles_of(Dtype dtype, std::vector<int64_t> data, std::vector<int64_t> target,
                const std::vector<double>& values = {}) {

@@ -9,23 +9,11 @@ namespace {
 constexpr AluOp kRunning[] = {AluOp::kAdd, AluOp::kSubtract, AluOp::kMultiply, AluOp::kMaximum,
                               AluOp::kMinimum};
 
-struct Cumulative {
+struct Cumulative : InstructionTiles<TensorScalarCumulative> {
   explicit Cumulative(std::vector<int64_t> shape, Dtype dtype = kFp32, MemoryKind src = kSbuf) {
     instruction.dst = bench.tile(kSbuf, dtype, shape, "dst");
     instruction.src = bench.tile(src, dtype, shape, "src");
   }
-  std::vector<double> run() {
-    bench.run(instruction);
-    return bench.get(instruction.dst);
-  }
-  std::string error() { return bench.error(instruction); }
-  Step step() { return bench.demand(instruction).steps[0]; }
-  std::vector<double> registers(int64_t partitions) {
-    return bench.get(engine_state(EngineState::kVectorAccumulator, partitions));
-  }
-
-  InstructionBench bench;
-  TensorScalarCumulative instruction;
 };
 
 double identity(AluOp op) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr AluOp kReductions[] = {AluOp::kAdd, AluOp::kMultiply, AluOp::kMaximum, AluOp::kMinimum};
 
-struct Reduced {
+struct Reduced : InstructionTiles<TensorScalarReduce> {
   explicit Reduced(std::vector<int64_t> shape, Dtype dtype = kFp32, MemoryKind data = kSbuf) {
     instruction.dst = bench.tile(kSbuf, dtype, shape, "dst");
     instruction.data = bench.tile(data, dtype, shape, "data");
@@ -19,14 +19,6 @@ struct Reduced {
     bench.run(instruction);
     return bench.get(instruction.reduce_res);
   }
-  std::string error() { return bench.error(instruction); }
-  Step step() { return bench.demand(instruction).steps[0]; }
-  std::vector<double> registers(int64_t partitions) {
-    return bench.get(engine_state(EngineState::kVectorAccumulator, partitions));
-  }
-
-  InstructionBench bench;
-  TensorScalarReduce instruction;
 };
 
 /// Reduces each of `rows` equal rows in float64.

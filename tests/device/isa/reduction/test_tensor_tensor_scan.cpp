@@ -6,22 +6,13 @@
 namespace neuron_sim {
 namespace {
 
-struct Scan {
+struct Scan : InstructionTiles<TensorTensorScan> {
   explicit Scan(std::vector<int64_t> shape, Dtype dtype = kFp32, MemoryKind data0 = kSbuf,
                 MemoryKind data1 = kSbuf) {
     instruction.dst = bench.tile(kSbuf, dtype, shape, "dst");
     instruction.data0 = bench.tile(data0, dtype, shape, "data0");
     instruction.data1 = bench.tile(data1, dtype, shape, "data1");
   }
-  std::vector<double> run() {
-    bench.run(instruction);
-    return bench.get(instruction.dst);
-  }
-  std::string error() { return bench.error(instruction); }
-  Step step() { return bench.demand(instruction).steps[0]; }
-
-  InstructionBench bench;
-  TensorTensorScan instruction;
 };
 
 /// The recurrence in float64, rounded to fp32 after every operator; `initial` per partition.
