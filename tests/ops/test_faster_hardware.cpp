@@ -92,8 +92,7 @@ void expect_no_loss(const TimedKernel& kernel, const Program& program) {
     for (const double better : better_values(field, value)) {
       Architecture improved = architecture;
       field.set(improved, better);
-      TimelineOptions options;
-      options.architecture = &improved;
+      TimelineOptions options{.architecture = &improved};
       const auto after = static_cast<double>(simulate(program, {}, options).body.count);
       EXPECT_LE(after / before - 1, kTolerance)
           << kernel.architecture << ", " << field.key << " " << better << " instead of " << value

@@ -61,8 +61,7 @@ TEST(HazardGroups, OfManyTilesLetAWriteStartWhenItsOwnBytesHaveBeenRead) {
   };
   const auto first_write = [](int64_t tiles) {
     FirstWrite observer;
-    TimelineOptions options;
-    options.observer = &observer;
+    TimelineOptions options{.observer = &observer};
     EXPECT_EQ(simulate(*shifted_tiles(tiles), {}, options).widened_accesses, 0);
     return observer.start;
   };

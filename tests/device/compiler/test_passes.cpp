@@ -14,9 +14,7 @@ TEST(Passes, EveryStackKeepsTheBytesOfGeneratedPrograms) {
     const bool generation2 = std::string_view(stack.name).find("trn1") != std::string_view::npos;
     const Architecture& architecture = load_architecture(generation2 ? "trn1" : "trn2");
     for (uint64_t seed = 0; seed < 20; ++seed) {
-      RandomProgramOptions options;
-      options.blocks = 6;
-      options.undefined_reads = seed % 3 == 0;
+      RandomProgramOptions options{.blocks = 6, .undefined_reads = seed % 3 == 0};
       const auto program = RandomProgram(seed, architecture, options).build();
       const Compiled compiled = compile(program, keeping_bytes(stack.settings));
       EXPECT_EQ(compiled.unchanged.empty(), std::string_view(stack.name) != "none");

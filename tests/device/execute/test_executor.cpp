@@ -40,10 +40,7 @@ void expect_like_interpretation(const std::shared_ptr<const Program>& program,
 
 TEST(Executor, ComputesTheBytesOfAnInterpretationInProgramOrder) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
-    RandomProgramOptions options;
-    options.blocks = 6;
-    options.longest_loop = 5;
-    options.moving_windows = 30;
+    RandomProgramOptions options{.longest_loop = 5, .blocks = 6, .moving_windows = 30};
     expect_like_interpretation(RandomProgram(seed, load_architecture("trn2"), options).build(),
                                text("seed ", seed));
     if (HasFatalFailure()) return;
@@ -52,12 +49,11 @@ TEST(Executor, ComputesTheBytesOfAnInterpretationInProgramOrder) {
 
 TEST(Executor, KeepsFp32CopiesInStepWithLowPrecisionTiles) {
   for (uint64_t seed = 100; seed <= 140; ++seed) {
-    RandomProgramOptions options;
-    options.blocks = 6;
-    options.longest_loop = 4;
-    options.matmul_share = 60;
-    options.moving_windows = 40;
-    options.undefined_reads = seed % 2 == 0;
+    RandomProgramOptions options{.longest_loop = 4,
+                                 .blocks = 6,
+                                 .matmul_share = 60,
+                                 .moving_windows = 40,
+                                 .undefined_reads = seed % 2 == 0};
     const auto program = RandomProgram(seed, load_architecture("trn2"), options).build();
     expect_like_interpretation(program, text("seed ", seed));
     if (HasFatalFailure()) return;
@@ -67,12 +63,8 @@ TEST(Executor, KeepsFp32CopiesInStepWithLowPrecisionTiles) {
 TEST(Executor, OrdersInstancesOfDifferentWindows) {
   int long_programs = 0;
   for (uint64_t seed = 200; long_programs < 3 && seed < 300; ++seed) {
-    RandomProgramOptions options;
-    options.blocks = 6;
-    options.shortest_loop = 30;
-    options.longest_loop = 60;
-    options.statements = 3;
-    options.matmul_share = 5;
+    RandomProgramOptions options{
+        .shortest_loop = 30, .longest_loop = 60, .blocks = 6, .statements = 3, .matmul_share = 5};
     const auto program = RandomProgram(seed, load_architecture("trn2"), options).build();
     ExecutionPlan plan = make_plan(*program);
     if (plan.graph.instances.size() < 9000 || plan.graph.instances.size() > 30000) continue;
@@ -84,8 +76,7 @@ TEST(Executor, OrdersInstancesOfDifferentWindows) {
 }
 
 TEST(Executor, LaunchesRepeatedlyOnTheSameMemoryWithTheSameResult) {
-  RandomProgramOptions options;
-  options.blocks = 6;
+  RandomProgramOptions options{.blocks = 6};
   const auto program = RandomProgram(11, load_architecture("trn2"), options).build();
   const ExecutionPlan plan = make_plan(*program);
   ThreadPool pool(2);

@@ -163,11 +163,8 @@ TEST(LoadsInPlace, TilesWithACopyInFp32AreLoaded) {
 TEST(LoadsInPlace, RandomProgramsStoreTheBytesOfAnInterpretation) {
   int64_t omitted = 0;
   for (uint64_t seed = 500; seed < 560; ++seed) {
-    RandomProgramOptions options;
-    options.blocks = 6;
-    options.longest_loop = 4;
-    options.matmul_share = 60;
-    options.moving_windows = 30;
+    RandomProgramOptions options{
+        .longest_loop = 4, .blocks = 6, .matmul_share = 60, .moving_windows = 30};
     const auto program = RandomProgram(seed, load_architecture("trn2"), options).build();
     const ExecutionPlan plan = make_plan(*program);
     omitted += plan.graph.replaced.empty() ? 0 : 1;

@@ -10,8 +10,7 @@ namespace {
 TEST(CriticalPath, CoversTheBodyWithoutGapsOrOverlaps) {
   for (const std::string& architecture : builtin_architectures()) {
     for (uint64_t seed = 1; seed <= 20; ++seed) {
-      RandomProgramOptions options;
-      options.longest_loop = 4;
+      RandomProgramOptions options{.longest_loop = 4};
       const auto program = RandomProgram(seed, load_architecture(architecture), options).build();
       const Recording recording = record(*program);
       const std::vector<PathSegment> path = critical_path(recording);

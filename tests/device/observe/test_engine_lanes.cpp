@@ -27,8 +27,7 @@ TEST(EngineLanes, ShowEveryStepOfEveryEngineInAnyResolution) {
   for (const uint64_t seed : {1u, 2u, 3u}) {
     const auto program = RandomProgram(seed, load_architecture("trn2"), {}).build();
     StepCounter counter;
-    TimelineOptions options;
-    options.observer = &counter;
+    TimelineOptions options{.observer = &counter};
     simulate(*program, {}, options);
     for (const size_t most : {size_t{1}, size_t{7}, size_t{1} << 30}) {
       const std::vector<EngineLane> lanes = engine_lanes(*program, most);

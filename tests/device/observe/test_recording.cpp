@@ -14,8 +14,7 @@ namespace neuron_sim {
 namespace {
 
 std::shared_ptr<const Program> random_program(uint64_t seed) {
-  RandomProgramOptions options;
-  options.longest_loop = 4;
+  RandomProgramOptions options{.longest_loop = 4};
   return RandomProgram(seed, load_architecture("trn2"), options).build();
 }
 

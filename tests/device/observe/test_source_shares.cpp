@@ -11,8 +11,7 @@ namespace {
 TEST(SourceShares, SumToTheRun) {
   for (const std::string& architecture : builtin_architectures()) {
     for (uint64_t seed = 1; seed <= 20; ++seed) {
-      RandomProgramOptions options;
-      options.longest_loop = 4;
+      RandomProgramOptions options{.longest_loop = 4};
       const auto program = RandomProgram(seed, load_architecture(architecture), options).build();
       const Recording recording = record(*program);
       Picoseconds time{};

@@ -126,8 +126,7 @@ TEST(Bounds, NeverBelowTheRooflineOfAnyEngineNorOfHbm) {
 TEST(Bounds, ReachTheRooflineOfTheArrayAndOfTheDmaEngines) {
   const Architecture& a = load_architecture("trn2");
   std::vector<Choice> products(2000, Choice{2, 0, 1, 1, 512});
-  TimelineOptions warm;
-  warm.starts_warm = true;
+  TimelineOptions warm{.starts_warm = true};
   const Timing multiplied = timing_of(a, products, warm);
   EXPECT_LT(multiplied.body.nanoseconds() * a.clocks.tensor.value,
             1.02 * multiply_cycles(products));

@@ -169,8 +169,7 @@ TEST(CollectiveTime, CollectivesOfACoreFollowEachOtherAndTheirData) {
   builder.emit(DmaCopy{.dst = d, .src = c});
   const auto program = builder.finish();
   Recorder recorder;
-  TimelineOptions options;
-  options.observer = &recorder;
+  TimelineOptions options{.observer = &recorder};
   const Timing timing = simulate(*program, {}, options);
   ASSERT_EQ(recorder.events.size(), 4U);
   const Span& trigger = recorder.events[0].span;
@@ -216,8 +215,7 @@ Picoseconds last_trigger(bool after_collective, int64_t queue_set) {
     }
     Picoseconds last;
   } observer;
-  TimelineOptions options;
-  options.observer = &observer;
+  TimelineOptions options{.observer = &observer};
   simulate(*program, {}, options);
   return observer.last;
 }

@@ -24,8 +24,7 @@ void expect_equal(const Timing& full, const Timing& skipped, const std::string& 
 
 /// Simulates with and without skipping; returns the instances skipped.
 int64_t compare(const Program& program, bool starts_warm, const std::string& what) {
-  TimelineOptions options;
-  options.starts_warm = starts_warm;
+  TimelineOptions options{.starts_warm = starts_warm};
   const Timing skipped = simulate(program, {}, options);
   options.skip_steady_loops = false;
   expect_equal(simulate(program, {}, options), skipped, what);
@@ -46,49 +45,39 @@ int compare_many(uint64_t first, int count, const RandomProgramOptions& options,
 }
 
 TEST(LoopSkip, IsExactForRandomLoopPrograms) {
-  RandomProgramOptions options;
-  options.shortest_loop = 40;
-  options.longest_loop = 300;
-  options.depth = 1;
+  RandomProgramOptions options{.shortest_loop = 40, .longest_loop = 300, .depth = 1};
   EXPECT_GT(compare_many(1000, 300, options, load_architecture("trn2")), 100);
 }
 
 TEST(LoopSkip, IsExactForRandomNestedLoops) {
-  RandomProgramOptions options;
-  options.shortest_loop = 3;
-  options.longest_loop = 60;
-  options.statements = 4;
-  options.moving_windows = 5;
+  RandomProgramOptions options{
+      .shortest_loop = 3, .longest_loop = 60, .statements = 4, .moving_windows = 5};
   EXPECT_GT(compare_many(2000, 200, options, load_architecture("trn2")), 60);
 }
 
 TEST(LoopSkip, IsExactForRandomMatmulPrograms) {
-  RandomProgramOptions options;
-  options.shortest_loop = 30;
-  options.longest_loop = 400;
-  options.depth = 2;
-  options.statements = 3;
-  options.matmul_share = 80;
-  options.dma_share = 10;
-  options.moving_windows = 3;
+  RandomProgramOptions options{.shortest_loop = 30,
+                               .longest_loop = 400,
+                               .depth = 2,
+                               .statements = 3,
+                               .matmul_share = 80,
+                               .dma_share = 10,
+                               .moving_windows = 3};
   EXPECT_GT(compare_many(3000, 100, options, load_architecture("trn2")), 30);
 }
 
 TEST(LoopSkip, IsExactForRandomDmaPrograms) {
-  RandomProgramOptions options;
-  options.shortest_loop = 30;
-  options.longest_loop = 200;
-  options.depth = 1;
-  options.matmul_share = 5;
-  options.dma_share = 80;
-  options.moving_windows = 0;
+  RandomProgramOptions options{.shortest_loop = 30,
+                               .longest_loop = 200,
+                               .depth = 1,
+                               .matmul_share = 5,
+                               .dma_share = 80,
+                               .moving_windows = 0};
   EXPECT_GT(compare_many(4000, 100, options, load_architecture("trn2")), 30);
 }
 
 TEST(LoopSkip, IsExactOnOtherArchitectures) {
-  RandomProgramOptions options;
-  options.shortest_loop = 20;
-  options.longest_loop = 120;
+  RandomProgramOptions options{.shortest_loop = 20, .longest_loop = 120};
   for (const char* name : {"trn1", "trn3"}) {
     EXPECT_GT(compare_many(5000, 60, options, load_architecture(name)), 10) << name;
   }

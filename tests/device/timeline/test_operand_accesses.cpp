@@ -76,16 +76,12 @@ int64_t compare_random(const RandomProgramOptions& options, int64_t skipped) {
 }
 
 TEST(OperandAccesses, AreThoseOfTheOperandsInEveryInstance) {
-  RandomProgramOptions options;
-  options.depth = 3;
-  options.moving_windows = 60;
+  RandomProgramOptions options{.depth = 3, .moving_windows = 60};
   EXPECT_GT(compare_random(options, 0), 10'000);
 }
 
 TEST(OperandAccesses, FollowLoopsThatLeaveIterationsOut) {
-  RandomProgramOptions options;
-  options.longest_loop = 12;
-  options.moving_windows = 60;
+  RandomProgramOptions options{.longest_loop = 12, .moving_windows = 60};
   EXPECT_GT(compare_random(options, 4), 10'000);
 }
 

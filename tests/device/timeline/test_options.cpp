@@ -75,8 +75,7 @@ std::shared_ptr<const Program> matmuls(const Architecture& architecture, int64_t
 TEST(ClockPhase, SkippingIsExactAtAnyPhase) {
   const auto program = matmuls(load_architecture("trn2"), 500);
   for (const int64_t phase : {0, 1, 1700, 3413}) {
-    TimelineOptions options;
-    options.clock_phase = ns(phase);
+    TimelineOptions options{.clock_phase = ns(phase)};
     const Timing skipped = simulate(*program, {}, options);
     options.skip_steady_loops = false;
     EXPECT_GT(skipped.skipped_instances, 0) << phase;
@@ -91,8 +90,7 @@ TEST(OtherArchitecture, TimesTheSameInstructionsOnItsParameters) {
   other.clocks.tensor_cold = {own.clocks.tensor_cold.value / 2};
   const auto program = matmuls(own, 100);
   const auto rebuilt = matmuls(other, 100);
-  TimelineOptions options;
-  options.architecture = &other;
+  TimelineOptions options{.architecture = &other};
   EXPECT_EQ(simulate(*program, {}, options).body, simulate(*rebuilt).body);
   EXPECT_GT(simulate(*program, {}, options).body, simulate(*program).body);
   options.architecture = &own;

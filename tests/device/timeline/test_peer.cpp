@@ -68,8 +68,7 @@ class Bench {
   /// Events by core.
   std::array<std::vector<StepEvent>, 2> run() {
     Recorder recorder;
-    TimelineOptions options;
-    options.observer = &recorder;
+    TimelineOptions options{.observer = &recorder};
     program = builder.finish();
     timing = simulate(*program, {}, options);
     std::array<std::vector<StepEvent>, 2> result;

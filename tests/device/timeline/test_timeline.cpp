@@ -61,9 +61,7 @@ class Bench {
   }
   std::vector<StepEvent> run(bool warm = false) {
     Recorder recorder;
-    TimelineOptions options;
-    options.starts_warm = warm;
-    options.observer = &recorder;
+    TimelineOptions options{.starts_warm = warm, .observer = &recorder};
     program = builder.finish();
     timing = simulate(*program, {}, options);
     return recorder.events;

@@ -267,8 +267,7 @@ TEST(PsumBanks, AreFreeFromTheTimeOfTheirRelease) {
 
 TEST(Allocate, NoTwoTilesInUseShareBytesInGeneratedPrograms) {
   for (uint64_t seed = 0; seed < 40; ++seed) {
-    RandomProgramOptions options;
-    options.undefined_reads = seed % 4 == 0;
+    RandomProgramOptions options{.undefined_reads = seed % 4 == 0};
     StraightLine line = *unroll(*RandomProgram(seed, trn2(), options).build()).line;
     run_pass(line, "rename_buffers");
     ASSERT_TRUE(allocate_sbuf(line, static_cast<int64_t>(seed % 3)));

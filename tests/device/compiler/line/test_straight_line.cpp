@@ -12,9 +12,7 @@ const Architecture& trn2() { return load_architecture("trn2"); }
 
 std::shared_ptr<const Program> random_program(uint64_t seed, const Architecture& architecture,
                                               bool undefined_reads = true) {
-  RandomProgramOptions options;
-  options.blocks = 6;
-  options.undefined_reads = undefined_reads;
+  RandomProgramOptions options{.blocks = 6, .undefined_reads = undefined_reads};
   return RandomProgram(seed, architecture, options).build();
 }
 

@@ -192,9 +192,7 @@ TEST(RenameBuffers, PlacedAndUndefinedTilesAndTheirNeighboursStay) {
 
 TEST(RenameBuffers, BytesStayTheSame) {
   for (uint64_t seed = 100; seed < 160; ++seed) {
-    RandomProgramOptions options;
-    options.blocks = 6;
-    options.undefined_reads = seed % 2 == 0;
+    RandomProgramOptions options{.blocks = 6, .undefined_reads = seed % 2 == 0};
     const auto program = RandomProgram(seed, trn2(), options).build();
     const Compiled compiled = compile(program, {{"rename_buffers", 1}});
     ASSERT_EQ(bytes_after(program), bytes_after(compiled.program)) << seed;

@@ -88,8 +88,7 @@ Triggers run(int64_t queue_set, const std::vector<EngineKind>& queues,
         .dst = output, .src = tile, .descriptors = DescriptorKind::kHardware, .engine = *store});
   }
   Triggers triggers;
-  TimelineOptions options;
-  options.observer = &triggers;
+  TimelineOptions options{.observer = &triggers};
   simulate(*builder.finish(), {}, options);
   return triggers;
 }

@@ -195,9 +195,8 @@ struct Recorder : TimelineObserver {
 /// Start and end of the multiplies of a program.
 std::vector<Span> multiplies(Builder& builder, Timing* timing = nullptr, bool skip = true) {
   Recorder recorder;
-  TimelineOptions options;
-  options.observer = timing == nullptr ? &recorder : nullptr;
-  options.skip_steady_loops = skip;
+  TimelineOptions options{.skip_steady_loops = skip,
+                          .observer = timing == nullptr ? &recorder : nullptr};
   const auto program = builder.finish();
   const Timing result = simulate(*program, {}, options);
   if (timing != nullptr) *timing = result;
@@ -290,8 +289,7 @@ TEST(TensorEngineProgram, TheLoadWaitsForTheScalesOfBothOperands) {
                             .stationary_scale = stationary_late ? late : early,
                             .moving_scale = stationary_late ? early : late});
     Recorder recorder;
-    TimelineOptions options;
-    options.observer = &recorder;
+    TimelineOptions options{.observer = &recorder};
     const auto program = builder.finish();
     simulate(*program, {}, options);
     Picoseconds arrived{}, load{}, multiply{};
