@@ -40,6 +40,13 @@ class target:
             os.environ["NEURON_PLATFORM_TARGET_OVERRIDE"] = self.before
 
 
+def in_hbm(words, tile):
+    """A tensor in HBM with the contents of a tile; `words`: the language of the kernel."""
+    out = words.ndarray(tile.shape, dtype=tile.dtype, buffer=words.shared_hbm)
+    words.store(out, tile)
+    return out
+
+
 def writing(body, shape, dtype="float32", memory="sbuf"):
     """A kernel of the new language: body(dst, *tiles) writes a tile `dst` of `shape`, which is
     returned; the tiles hold the kernel's arguments."""
@@ -68,10 +75,7 @@ def returning(body, language="new"):
 
     @decorate
     def kernel(*arrays):
-        result = body(*[words.load(array) for array in arrays])
-        out = words.ndarray(result.shape, result.dtype, buffer=words.shared_hbm)
-        words.store(out, result)
-        return out
+        return in_hbm(words, body(*[words.load(array) for array in arrays]))
 
     return kernel
 

@@ -5,6 +5,7 @@ import neuron_sim.nki.isa as nisa
 import neuron_sim.nki.language as nl
 import numpy as np
 import pytest
+from isa_harness import in_hbm
 from register_kernels import countdown, doubled_rows, int32, normal
 
 
@@ -50,9 +51,7 @@ def test_while_loops_nest_and_repeat():
             nisa.register_load(i, outer)
         else:
             nisa.tensor_scalar(dst=total, data=total, op0=nl.add, operand0=100)
-        out = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.shared_hbm)
-        nl.store(out, total)
-        return out
+        return in_hbm(nl, total)
 
     for n in (0, 1, 4):
         assert kernel(int32(n))[0, 0] == 100 + n * (n + 1)
@@ -86,9 +85,7 @@ def test_python_while_loops_are_unrolled():
         while n < 3:
             nisa.tensor_scalar(dst=tile, data=tile, op0=nl.add, operand0=float(n))
             n += 1
-        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-        nl.store(out, tile)
-        return out
+        return in_hbm(nl, tile)
 
     x = np.round(normal(4, 4) * 8)
     np.testing.assert_array_equal(kernel(x), x + 3)
@@ -123,9 +120,7 @@ def test_a_register_moves_an_address_on_every_engine(engine):
         index = nisa.register_alloc(where)
         column = nl.ndarray((x.shape[0], 1), dtype=x.dtype, buffer=nl.sbuf)
         nisa.tensor_copy(dst=column, src=tile[:, nl.ds(index, 1)], engine=nisa.engine[engine])
-        out = nl.ndarray((x.shape[0], 1), dtype=x.dtype, buffer=nl.shared_hbm)
-        nl.store(out, column)
-        return out
+        return in_hbm(nl, column)
 
     x = normal(11, 7)
     for column in (0, 3, 6):

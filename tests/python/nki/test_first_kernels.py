@@ -6,12 +6,7 @@ import neuron_sim.nki as nki
 import neuron_sim.nki.language as nl
 import numpy as np
 import pytest
-
-RANDOM = np.random.default_rng(0)
-
-
-def uniform(*shape, dtype=np.float32):
-    return RANDOM.uniform(-1, 1, shape).astype(dtype)
+from isa_harness import in_hbm, uniform
 
 
 @old.jit
@@ -58,11 +53,9 @@ def test_a_loop_of_the_new_language_is_unrolled():
 def test_a_result_is_written_straight_into_what_it_is_assigned_to():
     @nki.jit
     def kernel(a):
-        out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
         x = nl.load(a)
         x[:, 0:2] = x[:, 2:4] + 1
-        nl.store(out, x)
-        return out
+        return in_hbm(nl, x)
 
     a = uniform(4, 4)
     expected = a.copy()
@@ -74,13 +67,11 @@ def test_a_result_is_written_straight_into_what_it_is_assigned_to():
 def test_a_result_that_has_a_name_is_copied():
     @nki.jit
     def kernel(a):
-        out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
         x = nl.load(a)
         y = x + 1
         x[...] = y
         x[...] = x + y
-        nl.store(out, x)
-        return out
+        return in_hbm(nl, x)
 
     a = uniform(4, 4)
     assert np.allclose(kernel(a), 2 * (a + 1), rtol=1e-6)

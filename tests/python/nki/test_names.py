@@ -9,15 +9,9 @@ import neuron_sim.nki.isa as nisa
 import neuron_sim.nki.language as nl
 import numpy as np
 import pytest
-from isa_harness import target
+from isa_harness import in_hbm, target, uniform
 from neuron_sim.nki.compiler.target import resolve_target, target_to_nc_version
 from nki_errors import error_of
-
-RANDOM = np.random.default_rng(11)
-
-
-def uniform(*shape):
-    return RANDOM.uniform(-1, 1, shape).astype(np.float32)
 
 
 def stored(language, compute, shape, dtype=np.float32):
@@ -97,11 +91,9 @@ def test_the_dtype_of_a_copy_of_early_releases_changes_nothing():
     def copied(dtype):
         @nki.jit
         def kernel(a):
-            out = nl.ndarray((4, 5), dtype=nl.float32, buffer=nl.shared_hbm)
             tile = nl.ndarray((4, 5), dtype=nl.float32, buffer=nl.sbuf)
             nisa.tensor_copy(dst=tile, src=nl.load(a), dtype=dtype)
-            nl.store(out, tile)
-            return out
+            return in_hbm(nl, tile)
 
         return kernel
 
@@ -117,9 +109,7 @@ def test_the_compiler_of_the_new_language_has_its_decorators_and_target():
     @new_compiler.skip_middle_end_transformations
     @nki.jit
     def kernel(a):
-        out = nl.ndarray((4, 5), dtype=nl.float32, buffer=nl.shared_hbm)
-        nl.store(out, nl.load(a))
-        return out
+        return in_hbm(nl, nl.load(a))
 
     a = uniform(4, 5)
     assert np.array_equal(kernel(a), a)
@@ -170,11 +160,9 @@ def test_without_precise_floats_low_precision_is_kept_in_fp32(monkeypatch):
 def test_tiles_seen_as_another_dtype_keep_their_bits_without_precise_floats(monkeypatch):
     @nki.jit
     def kernel(a):
-        out = nl.ndarray((4, 8), dtype=nl.uint16, buffer=nl.shared_hbm)
         low = nl.ndarray((4, 8), dtype=nl.bfloat16, buffer=nl.sbuf)
         nisa.tensor_copy(dst=low, src=nl.load(a))
-        nl.store(out, low.view(nl.uint16))
-        return out
+        return in_hbm(nl, low.view(nl.uint16))
 
     monkeypatch.setenv("NKI_PRECISE_FP", "0")
     a = uniform(4, 8)
@@ -228,9 +216,7 @@ def test_cores_that_compute_the_same_may_both_write_it():
 def test_a_grid_of_one_or_none_is_one_instance(grid):
     @old.jit
     def kernel(a):
-        out = ol.ndarray((3, 4), dtype=a.dtype, buffer=ol.shared_hbm)
-        ol.store(out, ol.load(a) + float(ol.program_id(0)) + ol.num_programs(0))
-        return out
+        return in_hbm(ol, ol.load(a) + float(ol.program_id(0)) + ol.num_programs(0))
 
     a = uniform(3, 4)
     assert np.array_equal(kernel[grid](a), a + 1)

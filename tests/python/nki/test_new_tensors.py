@@ -5,14 +5,11 @@ import neuron_sim.nki as nki
 import neuron_sim.nki.language as nl
 import numpy as np
 import pytest
+from isa_harness import in_hbm, uniform
 from neuron_sim.nki.tracing import current
 from nki_errors import error_of
 
 RANDOM = np.random.default_rng(5)
-
-
-def uniform(*shape):
-    return RANDOM.uniform(-1, 1, shape).astype(np.float32)
 
 
 def through(view, shape, hbm=False):
@@ -20,7 +17,6 @@ def through(view, shape, hbm=False):
 
     @nki.jit
     def kernel(a):
-        out = nl.ndarray(shape, dtype=a.dtype, buffer=nl.shared_hbm)
         seen = view(a if hbm else nl.load(a))
         assert seen.shape == shape
         builder = current().builder
@@ -28,8 +24,7 @@ def through(view, shape, hbm=False):
             tile = nl.ndarray(shape, a.dtype)
             builder.dma_copy(tile.access, seen.access)
             seen = tile
-        nl.store(out, seen)
-        return out
+        return in_hbm(nl, seen)
 
     return kernel
 
@@ -155,10 +150,8 @@ def test_the_partition_dimension_stays_as_it_is(view, message):
 def test_a_row_may_be_selected_while_the_kernel_runs():
     @nki.jit
     def kernel(a, index):
-        out = nl.ndarray(a.shape[1:], dtype=a.dtype, buffer=nl.shared_hbm)
         row = nl.load(index)
-        nl.store(out, nl.load(a.select(0, row)))
-        return out
+        return in_hbm(nl, nl.load(a.select(0, row)))
 
     for row in range(8):
         index = np.array([[row]], np.int32)
@@ -168,12 +161,10 @@ def test_a_row_may_be_selected_while_the_kernel_runs():
 def test_rows_may_be_selected_per_partition():
     @nki.jit
     def kernel(a, index):
-        out = nl.ndarray((11, *a.shape[1:]), dtype=a.dtype, buffer=nl.shared_hbm)
         rows = nl.load(index)
         view = a.vector_select(0, rows)
         assert view.is_indirect()
-        nl.store(out, nl.load(view))
-        return out
+        return in_hbm(nl, nl.load(view))
 
     index = RANDOM.integers(0, 8, (11, 1)).astype(np.int32)
     assert np.array_equal(kernel(A, index), A[index[:, 0]])

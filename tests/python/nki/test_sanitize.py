@@ -11,6 +11,7 @@ import neuron_sim.nki.isa as nisa
 import neuron_sim.nki.language as nl
 import numpy as np
 import pytest
+from isa_harness import in_hbm
 from neuron_sim import SanitizeError, _core, sanitize
 from neuron_sim.sanitizer import checking
 
@@ -20,14 +21,12 @@ DOCS = Path(__file__).resolve().parents[3] / "docs" / "nki.md"
 
 @old.jit
 def partly_loaded(a, rows, columns):
-    out = old_nl.ndarray((6, 4), dtype=a.dtype, buffer=old_nl.shared_hbm)
     x = old_nl.ndarray((6, 4), dtype=np.float32)
     x[0:rows, 0:columns] = old_nl.load(a[0:rows, 0:columns])
     if columns == 3:
         x[:, 3:4] = old_nl.load(a[:, 0:1])
     y = old_nl.sum(x, axis=1, keepdims=True)  # here
-    old_nl.store(out, y + old_nl.zeros((6, 4), dtype=np.float32))
-    return out
+    return in_hbm(old_nl, y + old_nl.zeros((6, 4), dtype=np.float32))
 
 
 @new.jit
@@ -164,13 +163,11 @@ def test_masked_loads_sums_and_stores_have_no_finding():
 
 @old.jit
 def shifted(a, parallel):
-    out = old_nl.ndarray(a.shape, dtype=a.dtype, buffer=old_nl.shared_hbm)
     x = old_nl.load(a)
     loop = old_nl.affine_range if parallel else old_nl.sequential_range
     for i in loop(2):
         x[:, i + 1] = old_nl.add(x[:, i], x[:, i + 1])  # here
-    old_nl.store(out, x)
-    return out
+    return in_hbm(old_nl, x)
 
 
 @old.jit
@@ -198,9 +195,7 @@ def test_instances_that_write_the_same_bytes_are_refused_without_the_sanitizer()
 def test_instances_that_do_not_ask_for_their_place_write_the_same_values():
     @old.jit
     def kernel(a):
-        out = old_nl.ndarray(a.shape, dtype=a.dtype, buffer=old_nl.shared_hbm)
-        old_nl.store(out, old_nl.load(a) * old_nl.num_programs(0))
-        return out
+        return in_hbm(old_nl, old_nl.load(a) * old_nl.num_programs(0))
 
     assert np.array_equal(kernel[(3,)](A), A * 3)
 

@@ -8,12 +8,7 @@ import neuron_sim.nki.isa as nisa
 import neuron_sim.nki.language as nl
 import numpy as np
 import pytest
-
-RANDOM = np.random.default_rng(5)
-
-
-def uniform(*shape):
-    return RANDOM.uniform(-1, 1, shape).astype(np.float32)
+from isa_harness import in_hbm, uniform
 
 
 def computed(shape, compute, dtype=np.float32):
@@ -21,11 +16,9 @@ def computed(shape, compute, dtype=np.float32):
 
     @old.jit
     def kernel(a):
-        out = ol.ndarray(shape, dtype=dtype, buffer=ol.shared_hbm)
         result = ol.ndarray(shape, dtype=dtype)
         result[...] = compute(ol.load(a))
-        ol.store(out, result)
-        return out
+        return in_hbm(ol, result)
 
     return kernel
 
@@ -67,12 +60,10 @@ def test_what_all_operands_walk_backwards_is_one_instruction():
     def kernel_of(result_index):
         @old.jit
         def kernel(a):
-            out = ol.ndarray((16, 10), dtype=a.dtype, buffer=ol.shared_hbm)
             tile, result = ol.load(a), ol.ndarray((16, 10), dtype=a.dtype)
             p, f = ol.mgrid[0:16, 0:10]
             result[p, result_index(f)] = old_isa.tensor_copy(tile[p, 9 - f])
-            ol.store(out, result)
-            return out
+            return in_hbm(ol, result)
 
         return kernel
 
@@ -87,12 +78,10 @@ def test_a_reversed_copy_of_a_tile_into_itself_reads_all_before_it_writes():
 
     @old.jit
     def kernel(a):
-        out = ol.ndarray((5, 8), dtype=a.dtype, buffer=ol.shared_hbm)
         tile = ol.load(a)
         p, f = ol.mgrid[0:5, 0:8]
         tile[p, f] = old_isa.tensor_copy(tile[p, 7 - f])
-        ol.store(out, tile)
-        return out
+        return in_hbm(ol, tile)
 
     assert np.array_equal(kernel(a), a[:, ::-1])
 
@@ -102,13 +91,11 @@ def test_numbers_and_columns_beside_reversed_elements_stay_whole():
 
     @old.jit
     def kernel(a, column):
-        out = ol.ndarray((6, 4), dtype=a.dtype, buffer=ol.shared_hbm)
         tile, scale = ol.load(a), ol.load(column)
         p, f = ol.mgrid[0:6, 0:4]
         result = ol.ndarray((6, 4), dtype=a.dtype)
         result[p, 3 - f] = old_isa.tensor_scalar(tile[p, f], np.multiply, scale)
-        ol.store(out, result)
-        return out
+        return in_hbm(ol, result)
 
     assert np.array_equal(kernel(a, column), (a * column)[:, ::-1])
 
@@ -118,12 +105,10 @@ def test_a_mask_narrows_reversed_elements():
 
     @old.jit
     def kernel(a):
-        out = ol.ndarray((6, 9), dtype=a.dtype, buffer=ol.shared_hbm)
         tile, result = ol.load(a), ol.zeros((6, 9), dtype=a.dtype)
         p, f = ol.mgrid[0:6, 0:9]
         result[p, f] = ol.copy(tile[p, 8 - f], mask=f < 5)
-        ol.store(out, result)
-        return out
+        return in_hbm(ol, result)
 
     assert np.array_equal(kernel(a)[:, :5], a[:, ::-1][:, :5])
 
@@ -155,13 +140,11 @@ def test_a_variable_of_a_counted_loop_moves_reversed_elements():
 
     @old.jit
     def kernel(a):
-        out = ol.ndarray((4, 12), dtype=a.dtype, buffer=ol.shared_hbm)
         tile, result = ol.load(a), ol.ndarray((4, 12), dtype=a.dtype)
         p, f = ol.mgrid[0:4, 0:3]
         for i in ol.sequential_range(4):
             result[p, i * 3 + f] = old_isa.tensor_copy(tile[p, 11 - 3 * i - f])
-        ol.store(out, result)
-        return out
+        return in_hbm(ol, result)
 
     assert np.array_equal(kernel(a), a[:, ::-1])
 
@@ -214,14 +197,12 @@ def test_six_free_dimensions_of_a_destination():
 
     @old.jit
     def kernel(a):
-        out = ol.ndarray((4, 64), dtype=a.dtype, buffer=ol.shared_hbm)
         tile, result = ol.load(a), ol.ndarray((4, 64), dtype=a.dtype)
         p, *bits = ol.mgrid[0:4, 0:2, 0:2, 0:2, 0:2, 0:2, 0:2]
         backwards = sum(bit * (1 << k) for k, bit in enumerate(bits))
         forwards = sum(bit * (32 >> k) for k, bit in enumerate(bits))
         result[p, backwards] = ol.exp(tile[p, forwards])
-        ol.store(out, result)
-        return out
+        return in_hbm(ol, result)
 
     order = [int(f"{i:06b}"[::-1], 2) for i in range(64)]
     assert np.allclose(kernel(a)[:, order], np.exp(a), rtol=2e-6)
@@ -247,12 +228,10 @@ def test_the_result_of_a_reduction_may_be_written_backwards():
 
     @old.jit
     def kernel(a):
-        out = ol.ndarray((4, 6), dtype=a.dtype, buffer=ol.shared_hbm)
         result = ol.ndarray((4, 6), dtype=a.dtype)
         p, f = ol.mgrid[0:4, 0:6]
         result[p, 5 - f] = ol.max(ol.load(a), axis=2)
-        ol.store(out, result)
-        return out
+        return in_hbm(ol, result)
 
     assert np.array_equal(kernel(a), a.max(2)[:, ::-1])
 

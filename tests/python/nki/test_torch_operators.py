@@ -9,6 +9,7 @@ import neuron_sim.nki as nki
 import neuron_sim.nki.language as nl
 import pytest
 import torch
+from isa_harness import in_hbm
 from neuron_sim.nki.torch import nki_op, wrap_nki
 from torch import nn
 from torch.library import opcheck
@@ -19,24 +20,18 @@ ON_EACH = pytest.mark.parametrize("device", DEVICES)
 
 @nki.jit
 def scale_kernel(x, factor=2.0):
-    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    nl.store(out, nl.load(x) * factor)
-    return out
+    return in_hbm(nl, nl.load(x) * factor)
 
 
 @old.jit
 def square_kernel(x):
-    out = old_nl.ndarray(x.shape, dtype=x.dtype, buffer=old_nl.shared_hbm)
     tile = old_nl.load(x)
-    old_nl.store(out, tile * tile)
-    return out
+    return in_hbm(old_nl, tile * tile)
 
 
 @old.jit
 def square_backward(grad, x):
-    out = old_nl.ndarray(x.shape, dtype=x.dtype, buffer=old_nl.shared_hbm)
-    old_nl.store(out, old_nl.load(grad) * old_nl.load(x) * 2)
-    return out
+    return in_hbm(old_nl, old_nl.load(grad) * old_nl.load(x) * 2)
 
 
 @nki.jit

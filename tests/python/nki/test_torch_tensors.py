@@ -12,22 +12,19 @@ import neuron_sim.torch_device  # noqa: F401
 import numpy as np
 import pytest
 import torch
+from isa_harness import in_hbm
 
 DEVICES = ["cpu", "neuron_sim:0", "neuron_sim:1"]
 
 
 @nki.jit
 def new_sum(a, b):
-    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
-    nl.store(out, nl.load(a) + nl.load(b) * 2)
-    return out
+    return in_hbm(nl, nl.load(a) + nl.load(b) * 2)
 
 
 @old.jit
 def old_sum(a, b):
-    out = old_nl.ndarray(a.shape, dtype=a.dtype, buffer=old_nl.shared_hbm)
-    old_nl.store(out, old_nl.load(a) + old_nl.load(b) * 2)
-    return out
+    return in_hbm(old_nl, old_nl.load(a) + old_nl.load(b) * 2)
 
 
 @nki.jit
@@ -68,11 +65,9 @@ def test_a_device_gives_the_bytes_of_numpy(kernel):
 
 @old.jit
 def rounded_product(a, b):
-    out = old_nl.ndarray((128, 64), dtype=old_nl.float32, buffer=old_nl.shared_hbm)
     product = old_nl.matmul(old_nl.load(a), old_nl.load(b), transpose_x=True)
     rounded = old_nl.copy(product, dtype=old_nl.bfloat16)
-    old_nl.store(out, old_nl.add(rounded, old_nl.load(b)))
-    return out
+    return in_hbm(old_nl, old_nl.add(rounded, old_nl.load(b)))
 
 
 def test_a_device_rounds_as_the_kernel_says_where_the_compiler_leaves_the_rounding_out():

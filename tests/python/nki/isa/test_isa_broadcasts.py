@@ -5,7 +5,7 @@ import neuron_sim.nki.isa as nisa
 import neuron_sim.nki.language as nl
 import numpy as np
 import pytest
-from isa_harness import uniform
+from isa_harness import in_hbm, uniform
 from nki_errors import error_of
 
 A, COLUMNS = uniform(128, 9216), uniform(128, 48)
@@ -16,15 +16,13 @@ def product(repeats):
 
     @nki.jit
     def kernel(a, columns):
-        out = nl.ndarray((128, repeats, 48), dtype=a.dtype, buffer=nl.shared_hbm)
         factors = nl.ndarray((128, 48), dtype=nl.float32, buffer=nl.psum)
         nisa.tensor_copy(dst=factors, src=nl.load(columns))
         tile = nl.load(a[:, 0 : repeats * 48]).reshape((128, repeats, 48))
         result = nl.ndarray((128, repeats, 48), dtype=nl.float32, buffer=nl.sbuf)
         repeated = factors.expand_dim(1).broadcast(1, repeats)
         nisa.tensor_tensor(dst=result, data1=tile, data2=repeated, op=nl.multiply)
-        nl.store(out, result)
-        return out
+        return in_hbm(nl, result)
 
     return kernel
 
@@ -54,7 +52,6 @@ def test_an_operand_in_psum_that_is_not_repeated_is_limited_by_psum():
 def test_the_value_of_unselected_elements_is_compared_as_fp32(value):
     @nki.jit
     def kernel(a):
-        out = nl.ndarray((128, 64), dtype=a.dtype, buffer=nl.shared_hbm)
         tile = nl.load(a[:, 0:64])
         low, high = nl.full((128, 1), 3.0, nl.float32), nl.full((128, 1), 9.0, nl.float32)
         result = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
@@ -62,8 +59,7 @@ def test_the_value_of_unselected_elements_is_compared_as_fp32(value):
             dst=result, on_true_tile=tile, comp_op0=nl.greater_equal, comp_op1=nl.less,
             bound0=low, bound1=high, on_false_value=value,
         )  # fmt: skip
-        nl.store(out, result)
-        return out
+        return in_hbm(nl, result)
 
     expected = np.full((128, 64), np.finfo(np.float32).min)
     expected[:, 3:9] = A[:, 3:9]
@@ -76,7 +72,6 @@ def test_columns_of_one_bank_are_added_up_in_turns():
 
     @nki.jit
     def kernel(x, y):
-        out = nl.ndarray((64, 256), dtype=x.dtype, buffer=nl.shared_hbm)
         stationary, moving = nl.load(x), nl.load(y)
         sums = nl.ndarray((64, 256), dtype=nl.float32, buffer=nl.psum)
         nisa.memset(dst=sums, value=0.0)
@@ -87,8 +82,7 @@ def test_columns_of_one_bank_are_added_up_in_turns():
                     dst=sums[:, half * 128 : half * 128 + 128], stationary=stationary,
                     moving=moving[:, first : first + 128],
                 )  # fmt: skip
-        nl.store(out, nl.copy(sums))
-        return out
+        return in_hbm(nl, nl.copy(sums))
 
     assert np.allclose(kernel(x, y), x.T @ (y[:, :256] + y[:, 256:]), rtol=1e-5, atol=1e-4)
 
@@ -97,15 +91,13 @@ def test_columns_of_one_bank_are_added_up_in_turns():
 def test_scalar_tensor_tensor_reads_a_column_of_any_floating_dtype(dtype):
     @nki.jit
     def kernel(a):
-        out = nl.ndarray((128, 48), dtype=a.dtype, buffer=nl.shared_hbm)
         tile = nl.load(a)
         factor = nl.copy(tile[:, 0:1], dtype=dtype)
         result = nl.ndarray((128, 48), dtype=a.dtype, buffer=nl.sbuf)
         nisa.scalar_tensor_tensor(
             dst=result, data=tile, op0=nl.multiply, operand0=factor, op1=nl.add, operand1=tile
         )
-        nl.store(out, result)
-        return out
+        return in_hbm(nl, result)
 
     factor = COLUMNS[:, :1].astype(dtype.numpy).astype(np.float32)
     assert np.array_equal(kernel(COLUMNS), COLUMNS * factor + COLUMNS)

@@ -5,7 +5,7 @@ import neuron_sim.neuronxcc.nki.isa as nisa
 import neuron_sim.neuronxcc.nki.language as nl
 import numpy as np
 import pytest
-from isa_harness import BFLOAT16, result_of, uniform
+from isa_harness import BFLOAT16, in_hbm, result_of, uniform
 
 A, B = uniform(128, 40), uniform(128, 40)
 COLUMN = uniform(128, 1)
@@ -81,12 +81,10 @@ def test_bytes_are_transposed_on_the_tensor_engine(dtype, monkeypatch):
 
     @nki.jit
     def kernel(a):
-        out = nl.ndarray((100, 128), dtype, buffer=nl.shared_hbm)
         turned = nl.ndarray((nl.par_dim(100), 128), dtype, buffer=nl.sbuf)
         turned[:, 0:64] = nisa.nc_transpose(nl.load(a)[0:64])
         turned[:, 64:128] = nisa.nc_transpose(nl.load(a)[64:128], dtype=dtype)
-        nl.store(out, turned)
-        return out
+        return in_hbm(nl, turned)
 
     a = np.arange(128 * 100).reshape(128, 100).astype(np.uint8) & 0x77
     given = a.view(dtype.numpy)
@@ -99,13 +97,11 @@ def test_a_transpose_is_assigned_to_an_fp32_tile_in_psum(architecture, monkeypat
 
     @nki.jit
     def kernel(a):
-        out = nl.ndarray((24, 40), nl.float32, buffer=nl.shared_hbm)
         turned = nl.ndarray((nl.par_dim(24), 40), nl.float32, buffer=nl.psum)
         tile = nl.load(a)
         turned[:, 0:32] = nisa.nc_transpose(tile[0:32])
         turned[:, 32:40] = nisa.nc_transpose(tile[32:40])
-        nl.store(out, nl.copy(turned))
-        return out
+        return in_hbm(nl, nl.copy(turned))
 
     a = uniform(40, 24, dtype=BFLOAT16)
     np.testing.assert_array_equal(kernel(a), a.T.astype(np.float32))
@@ -116,10 +112,8 @@ def instructions(body, *arrays):
 
     @nki.jit
     def kernel(*inputs):
-        out = nl.ndarray(arrays[0].shape, arrays[0].dtype, buffer=nl.shared_hbm)
         tiles = [nl.load(each) for each in inputs]
-        nl.store(out, body(*tiles))
-        return out
+        return in_hbm(nl, body(*tiles))
 
     return kernel.traced(*arrays).source.instructions - len(arrays) - 1
 

@@ -5,7 +5,7 @@ import neuron_sim.neuronxcc.nki.language as old_nl
 import neuron_sim.nki.language as new_nl
 import numpy as np
 import pytest
-from isa_harness import BFLOAT16, integers, result_of, uniform
+from isa_harness import BFLOAT16, in_hbm, integers, result_of, uniform
 
 LANGUAGES = {"new": new_nl, "old": old_nl}
 CUBE = uniform(33, 6, 7)
@@ -115,10 +115,8 @@ def test_transpose_of_a_tile(language):
 def test_tiles_that_cannot_be_transposed(shape, text):
     @old_nki.jit
     def kernel(a):
-        out = old_nl.ndarray((512, 128), a.dtype, buffer=old_nl.shared_hbm)
         a_tile = old_nl.load(a)
-        old_nl.store(out, old_nl.transpose(a_tile))
-        return out
+        return in_hbm(old_nl, old_nl.transpose(a_tile))
 
     with pytest.raises(ValueError) as caught:
         kernel(uniform(*shape))
@@ -199,23 +197,19 @@ def test_loop_reduce_accumulates_into_what_it_is_assigned_to(spelling):
 
     @old_nki.jit
     def named(a):
-        out = old_nl.ndarray((32, 20), a.dtype, buffer=old_nl.shared_hbm)
         b = old_nl.zeros((32, 20), dtype=a.dtype, buffer=old_nl.sbuf)
         for i in old_nl.affine_range(4):
             tile = old_nl.load(a[old_nl.ds(i * 32, 32), 0:20])
             b = old_nl.loop_reduce(tile, op=np.add, loop_indices=[i])
-        old_nl.store(out, b)
-        return out
+        return in_hbm(old_nl, b)
 
     @old_nki.jit
     def indexed(a):
-        out = old_nl.ndarray((32, 20), a.dtype, buffer=old_nl.shared_hbm)
         b = old_nl.zeros((32, 20), dtype=a.dtype, buffer=old_nl.sbuf)
         for i in old_nl.affine_range(4):
             tile = old_nl.load(a[old_nl.ds(i * 32, 32), 0:20])
             b[...] = old_nl.loop_reduce(tile, op=np.add, loop_indices=[i])
-        old_nl.store(out, b)
-        return out
+        return in_hbm(old_nl, b)
 
     result = (named if spelling == "b =" else indexed)(x)
     np.testing.assert_allclose(result, x.reshape(4, 32, 20).sum(axis=0), rtol=1e-5, atol=1e-6)

@@ -14,18 +14,14 @@ import neuron_sim.nki.isa as nisa
 import neuron_sim.nki.language as nl
 import numpy as np
 import pytest
+from isa_harness import in_hbm, uniform
 from neuron_sim import settings
 from neuron_sim.nki.launch.eager import eagerly
 from nki_errors import error_of
 
 F32 = np.float32
 ROOT = Path(__file__).resolve().parents[4]
-RANDOM = np.random.default_rng(0)
 A = np.arange(18, dtype=F32).reshape(6, 3)
-
-
-def uniform(*shape):
-    return RANDOM.uniform(-1, 1, shape).astype(F32)
 
 
 def module_of(path, monkeypatch):
@@ -118,11 +114,9 @@ def scaled_in_scratch(a):
 
 @old.jit
 def gathered(a, rows):
-    out = old_nl.ndarray((6, 3), dtype=a.dtype, buffer=old_nl.shared_hbm)
     index = old_nl.load(rows)
     columns = old_nl.arange(3)[None, :]
-    old_nl.store(out, old_nl.load(a[index[old_nl.arange(6)[:, None], 0], columns]))
-    return out
+    return in_hbm(old_nl, old_nl.load(a[index[old_nl.arange(6)[:, None], 0], columns]))
 
 
 @old.jit
@@ -154,10 +148,8 @@ def test_a_kernel_has_the_bytes_of_the_usual_run(kernel, arrays):
 def test_the_vendors_simulation_has_the_bytes_of_the_usual_run():
     @old.jit
     def kernel(a):
-        out = old_nl.ndarray(a.shape, dtype=a.dtype, buffer=old_nl.shared_hbm)
         x = old_nl.load(a, dtype=old_nl.bfloat16)
-        old_nl.store(out, old_nl.exp(x) * 1.001)
-        return out
+        return in_hbm(old_nl, old_nl.exp(x) * 1.001)
 
     usual, eager = both(lambda a: old.simulate_kernel(kernel, a), uniform(6, 3))
     assert usual == eager
@@ -218,12 +210,10 @@ def test_tiles_that_share_bytes_show_those_of_the_one_written_last(tiles):
 def test_the_debugger_shows_values(monkeypatch):
     @old.jit
     def kernel(a):
-        out = old_nl.ndarray(a.shape, dtype=a.dtype, buffer=old_nl.shared_hbm)
         x = old_nl.load(a)
         breakpoint()
         y = x + 1
-        old_nl.store(out, y)
-        return out
+        return in_hbm(old_nl, y)
 
     typed, shown = io.StringIO("p x\nnext\nnext\np y.numpy().sum()\ncontinue\n"), io.StringIO()
 
@@ -287,13 +277,11 @@ def test_values_are_refused_where_a_kernel_is_only_traced():
 def test_what_cannot_run_eagerly_is_refused_in_one_sentence(monkeypatch):
     @nki.jit
     def kernel(a, counts=None):
-        out = nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm)
         if counts is not None:
             register = nisa.register_alloc(2)
             for _ in nl.dynamic_range(0, register):
                 pass
-        nl.store(out, nl.load(a))
-        return out
+        return in_hbm(nl, nl.load(a))
 
     remedy = "which eager execution lacks: run it without eager execution."
     with eagerly():
@@ -312,11 +300,9 @@ def test_the_setting_is_that_of_the_command_line(monkeypatch):
 
     @nki.jit
     def kernel(a):
-        out = nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm)
         x = nl.load(a)
         seen.append("[" in repr(x).partition("\n")[2])
-        nl.store(out, x)
-        return out
+        return in_hbm(nl, x)
 
     for value in ("1", "0"):
         monkeypatch.setenv(settings.EAGER, value)

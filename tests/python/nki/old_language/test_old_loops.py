@@ -4,13 +4,8 @@ import neuron_sim.neuronxcc.nki as nki
 import neuron_sim.neuronxcc.nki.language as nl
 import numpy as np
 import pytest
+from isa_harness import uniform
 from nki_errors import error_of
-
-RANDOM = np.random.default_rng(3)
-
-
-def uniform(*shape):
-    return RANDOM.uniform(-1, 1, shape).astype(np.float32)
 
 
 def output(a):

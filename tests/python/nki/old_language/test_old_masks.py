@@ -5,15 +5,9 @@ import neuron_sim.neuronxcc.nki.isa as nisa
 import neuron_sim.neuronxcc.nki.language as nl
 import numpy as np
 import pytest
+from isa_harness import in_hbm, uniform
 from neuron_sim.nki.tracing import boxes
 from nki_errors import error_of
-
-RANDOM = np.random.default_rng(2)
-
-
-def uniform(*shape):
-    return RANDOM.uniform(-1, 1, shape).astype(np.float32)
-
 
 P, F = nl.arange(6)[:, None], nl.arange(9)[None, :]
 
@@ -151,12 +145,10 @@ def test_an_operand_of_which_a_mask_leaves_nothing_is_refused():
 def test_a_triangle_is_copied_column_by_column():
     @nki.jit
     def kernel(a):
-        out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
         rows, columns = nl.arange(5)[:, None], nl.arange(5)[None, :]
         tile = nl.zeros((5, 5), dtype=a.dtype)
         tile[rows, columns] = nl.copy(nl.load(a), mask=rows <= columns)
-        nl.store(out, tile)
-        return out
+        return in_hbm(nl, tile)
 
     a = uniform(5, 5)
     assert np.array_equal(kernel(a), np.triu(a))
@@ -200,7 +192,6 @@ def completed(make, dtype=nl.float32):
 
     @nki.jit
     def kernel(a):
-        out = nl.ndarray((128, 128), dtype=nl.float32, buffer=nl.shared_hbm)
         row, column = nl.arange(128)[:, None], nl.arange(128)[None, :]
         tile = nl.load(a)
         target = make()
@@ -209,8 +200,7 @@ def completed(make, dtype=nl.float32):
             mask=(column < 64), dtype=dtype,
         )  # fmt: skip
         target[...] = nisa.tensor_copy(tile[row, column], mask=(column >= 64), dtype=dtype)
-        nl.store(out, nl.copy(target.reshape((128, 128)), dtype=nl.float32))
-        return out
+        return in_hbm(nl, nl.copy(target.reshape((128, 128)), dtype=nl.float32))
 
     return kernel
 
@@ -232,11 +222,9 @@ def test_results_with_complementary_masks_complete_one_tile(make):
 def test_a_masked_load_leaves_the_rest_of_another_dtypes_tile():
     @nki.jit
     def kernel(a):
-        out = nl.ndarray((6, 9), dtype=nl.float32, buffer=nl.shared_hbm)
         tile = nl.full((6, 9), 7.0, dtype=nl.float16)
         tile[...] = nl.load(a, mask=(F < 4), dtype=nl.float32)
-        nl.store(out, tile)
-        return out
+        return in_hbm(nl, tile)
 
     a = uniform(6, 9)
     expected = np.where(np.arange(9) < 4, a.astype(np.float16), 7)

@@ -3,6 +3,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
+from isa_harness import in_hbm
 from neuron_sim.neuronxcc import nki
 from neuron_sim.neuronxcc.nki import compiler as ncc
 from neuron_sim.neuronxcc.nki import isa as nisa
@@ -13,9 +14,7 @@ SHAPES = [(128, 128), (300, 70), (5, 128), (2, 2)]
 
 @nki.jit
 def turned_load(a):
-    out = nl.ndarray(a.shape[::-1], dtype=a.dtype, buffer=nl.shared_hbm)
-    nl.store(out, nl.load_transpose2d(a))
-    return out
+    return in_hbm(nl, nl.load_transpose2d(a))
 
 
 @nki.jit
@@ -64,12 +63,10 @@ def test_a_row_is_stored_as_it_is():
 def test_an_allocated_kernel_gets_no_tiles_of_ours():
     @nki.jit
     def kernel(a):
-        out = nl.ndarray(a.shape[::-1], dtype=a.dtype, buffer=nl.shared_hbm)
         place = ncc.sbuf.mod_alloc(base_addr=0)
         tile = nl.ndarray((nl.par_dim(64), 100), dtype=a.dtype, buffer=place)
         tile[...] = nl.load_transpose2d(a)
-        nl.store(out, tile)
-        return out
+        return in_hbm(nl, tile)
 
     array = values((100, 64), np.float32)
     assert np.array_equal(kernel(array), array.T)
@@ -80,14 +77,12 @@ def test_a_masked_transposed_load_leaves_the_rest():
     @nki.jit
     def kernel(a):
         tile = nl.zeros((128, 300), dtype=a.dtype, buffer=nl.sbuf)
-        out = nl.ndarray((128, 300), dtype=a.dtype, buffer=nl.shared_hbm)
         rows, columns = nl.arange(300)[:, None], nl.arange(128)[None, :]
         to = nl.arange(128)[:, None], nl.arange(300)[None, :]
         tile[to[0], to[1]] = nl.load_transpose2d(
             a[rows, columns], mask=(rows < 250) & (columns < 100)
         )
-        nl.store(out, tile)
-        return out
+        return in_hbm(nl, tile)
 
     array = values((300, 128), np.float32)
     expected = np.zeros((128, 300), np.float32)
@@ -122,17 +117,13 @@ def test_a_mask_cuts_a_slice_that_ends_beyond_the_tensor():
     @nki.jit
     def kernel(a):
         tile = nl.zeros((128, 20), dtype=a.dtype, buffer=nl.sbuf)
-        out = nl.ndarray((128, 20), dtype=a.dtype, buffer=nl.shared_hbm)
         rows = nl.arange(128)[:, None] + 64
         nisa.dma_copy(src=a[64:192, 0:20], dst=tile, mask=rows < 100)
-        nl.store(out, tile)
-        return out
+        return in_hbm(nl, tile)
 
     @nki.jit
     def unmasked(a):
-        out = nl.ndarray((128, 20), dtype=a.dtype, buffer=nl.shared_hbm)
-        nl.store(out, nl.load(a[64:192, 0:20]))
-        return out
+        return in_hbm(nl, nl.load(a[64:192, 0:20]))
 
     a = values((100, 20), np.float32)
     expected = np.zeros((128, 20), np.float32)

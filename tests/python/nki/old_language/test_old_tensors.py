@@ -6,13 +6,10 @@ import neuron_sim.neuronxcc.nki.language as nl
 import neuron_sim.neuronxcc.nki.typing as nt
 import numpy as np
 import pytest
+from isa_harness import in_hbm, uniform
 from nki_errors import error_of
 
 RANDOM = np.random.default_rng(4)
-
-
-def uniform(*shape, dtype=np.float32):
-    return RANDOM.uniform(-1, 1, shape).astype(dtype)
 
 
 def stored(make, shape, dtype=np.float32):
@@ -20,9 +17,7 @@ def stored(make, shape, dtype=np.float32):
 
     @nki.jit
     def kernel():
-        out = nl.ndarray(shape, dtype=dtype, buffer=nl.shared_hbm)
-        nl.store(out, make())
-        return out
+        return in_hbm(nl, make())
 
     return kernel()
 
@@ -87,7 +82,6 @@ def test_a_tensor_with_blocks_is_no_tile():
 def test_methods_of_tensors():
     @nki.jit
     def kernel(a):
-        out = nl.ndarray((4, 6), dtype=a.dtype, buffer=nl.shared_hbm)
         tile = nl.load(a)
         assert (tile.shape, tile.ndim, tile.dtype, tile.itemsize) == ((4, 6), 2, np.float32, 4)
         blocks = tile.reshape((4, 2, 3)).assert_shape((4, 2, 3))
@@ -95,8 +89,7 @@ def test_methods_of_tensors():
         out_tile = nl.ndarray((4, 6), dtype=a.dtype)
         out_tile[:, 0:3] = row
         out_tile[:, 3:6] = tile.expand_dims(1)[:, 0, 0:3].astype(nl.bfloat16)
-        nl.store(out, out_tile)
-        return out
+        return in_hbm(nl, out_tile)
 
     a = uniform(4, 6)
     expected = np.concatenate(
@@ -108,9 +101,7 @@ def test_methods_of_tensors():
 def test_a_view_of_another_dtype_shares_the_bytes():
     @nki.jit
     def kernel(a):
-        out = nl.ndarray((4, 12), dtype=nl.int16, buffer=nl.shared_hbm)
-        nl.store(out, nl.load(a).view(nl.int16))
-        return out
+        return in_hbm(nl, nl.load(a).view(nl.int16))
 
     a = uniform(4, 6)
     assert np.array_equal(kernel(a), a.view(np.int16))
@@ -123,9 +114,7 @@ def test_an_assignment_broadcasts_free_dimensions_only():
         if wrong:
             y[...] = x
         x[...] = y
-        out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
-        nl.store(out, x)
-        return out
+        return in_hbm(nl, x)
 
     a, b = uniform(128, 512), uniform(128, 1)
     assert np.array_equal(kernel(a, b, False), np.broadcast_to(b, (128, 512)))
@@ -206,9 +195,7 @@ def test_several_results_and_hbm_tensors_that_are_returned():
 def test_every_dtype_passes_through(dtype):
     @nki.jit
     def kernel(a):
-        out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
-        nl.store(out, nl.copy(nl.load(a)))
-        return out
+        return in_hbm(nl, nl.copy(nl.load(a)))
 
     a = RANDOM.integers(0, 2, (5, 7)).astype(dtype)
     result = kernel(a)
@@ -218,9 +205,7 @@ def test_every_dtype_passes_through(dtype):
 def test_arrays_that_are_not_contiguous_or_wider_are_converted():
     @nki.jit
     def kernel(a):
-        out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
-        nl.store(out, nl.load(a))
-        return out
+        return in_hbm(nl, nl.load(a))
 
     a = np.arange(48, dtype=np.float64).reshape(6, 8)
     assert np.array_equal(kernel(a[::2, 1::3].T), a[::2, 1::3].T)
@@ -261,9 +246,7 @@ def test_rows_are_gathered_and_scattered_by_a_tile_of_indices():
 def test_a_transposed_load_is_that_of_numpy():
     @nki.jit
     def kernel(a):
-        out = nl.ndarray(a.shape[::-1], dtype=a.dtype, buffer=nl.shared_hbm)
-        nl.store(out, nl.load_transpose2d(a))
-        return out
+        return in_hbm(nl, nl.load_transpose2d(a))
 
     a = uniform(300, 128)
     assert np.array_equal(kernel(a), a.T)
@@ -299,9 +282,7 @@ def test_a_vector_is_loaded_one_element_per_partition():
 def test_declared_tensors_stand_for_zeros():
     @nki.jit
     def kernel(a):
-        out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
-        nl.store(out, nl.load(a) + 1)
-        return out
+        return in_hbm(nl, nl.load(a) + 1)
 
     assert kernel(nt.tensor[[4, 6], np.float32]).dtype == np.float32
     result = kernel(nt.tensor[[4, 6], nl.bfloat16])
@@ -311,12 +292,10 @@ def test_declared_tensors_stand_for_zeros():
 def test_a_number_may_be_assigned_where_engines_do_not_start():
     @nki.jit
     def kernel():
-        out = nl.ndarray((40, 6), dtype=nl.int32, buffer=nl.shared_hbm)
         tile = nl.zeros((40, 6), dtype=nl.int32)
         for i in nl.static_range(40):
             tile[i, i % 6] = i
-        nl.store(out, tile)
-        return out
+        return in_hbm(nl, tile)
 
     expected = np.zeros((40, 6), np.int32)
     expected[range(40), np.arange(40) % 6] = range(40)
