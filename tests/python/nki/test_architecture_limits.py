@@ -11,6 +11,7 @@ import neuron_sim.nki.isa as nisa
 import neuron_sim.nki.language as nl
 import numpy as np
 import pytest
+from isa_harness import in_hbm
 from neuron_sim import _core
 from nki_errors import error_of
 
@@ -46,9 +47,7 @@ def doubled(partitions):
 
 
 def doubled_in_the_older_language(a):
-    out = old_nl.ndarray(a.shape, dtype=a.dtype, buffer=old_nl.shared_hbm)
-    old_nl.store(out, old_nl.load(a) * 2)
-    return out
+    return in_hbm(old_nl, old_nl.load(a) * 2)
 
 
 @pytest.mark.parametrize("partitions", (129, 256))
@@ -128,14 +127,12 @@ def test_tile_sizes_are_those_of_the_vendor(name, monkeypatch):
 def test_the_address_of_a_bank_follows_its_size(wide):
     @old.jit
     def kernel(a):
-        out = old_nl.ndarray(a.shape, dtype=a.dtype, buffer=old_nl.shared_hbm)
         place = ncc.psum.mod_alloc(base_bank=1)
         tile = old_nl.ndarray((128, 1024), dtype=F32, buffer=place)  # a whole bank
         copied = old_nl.ndarray((128, 1024), dtype=F32, buffer=ncc.sbuf.mod_alloc(base_addr=0))
         copied[...] = old_nl.load(a)
         tile[...] = old_nl.copy(copied)
-        old_nl.store(out, tile)
-        return out
+        return in_hbm(old_nl, tile)
 
     a = np.ones((128, 1024), F32)
     np.testing.assert_array_equal(old.simulate_kernel(kernel, a), a)

@@ -6,6 +6,7 @@ import neuron_sim.nki as nki
 import neuron_sim.nki.language as nl
 import numpy as np
 import pytest
+from isa_harness import in_hbm
 from nki_errors import error_of
 
 A = np.random.default_rng(6).uniform(-1, 1, (8, 4)).astype(np.float32)
@@ -29,9 +30,7 @@ BOTH = pytest.mark.parametrize("configuration", [Configuration, AsDataclass])
 def test_a_kernel_reads_fields_given_in_order_and_by_name(configuration):
     @nki.jit
     def kernel(a, settings):
-        out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
-        nl.store(out, nl.load(a) * settings.scale + settings.offset)
-        return out
+        return in_hbm(nl, nl.load(a) * settings.scale + settings.offset)
 
     assert np.allclose(kernel(A, configuration(2.0)), 2 * A + 1, rtol=1e-6)
     assert np.allclose(kernel(A, configuration(2.0, offset=0.0)), 2 * A)
@@ -43,9 +42,7 @@ def test_a_field_without_a_value_is_one_that_the_kernel_assigns_later(configurat
     def kernel(a):
         settings = configuration(offset=0.5)
         settings.scale = 3.0
-        out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
-        nl.store(out, nl.load(a) * settings.scale + settings.offset)
-        return out
+        return in_hbm(nl, nl.load(a) * settings.scale + settings.offset)
 
     assert np.allclose(kernel(A), 3 * A + 0.5, rtol=1e-6)
     assert "'scale'" in error_of(lambda: configuration().scale, kind=AttributeError)

@@ -7,7 +7,7 @@ import neuron_sim.nki.isa as nisa
 import neuron_sim.nki.language as nl
 import numpy as np
 import pytest
-from isa_harness import BFLOAT16, integers, result_of, target, uniform, write
+from isa_harness import BFLOAT16, in_hbm, integers, result_of, target, uniform, write
 
 A = uniform(64, 40)
 
@@ -152,7 +152,6 @@ def test_dma_compute_adds_tensors():
 def test_registers_hold_numbers_and_elements():
     @nki.jit
     def kernel(a):
-        out = nl.ndarray((1, 3), nl.int32, buffer=nl.shared_hbm)
         tile = nl.load(a)
         loaded = nisa.register_alloc(tile[0:1, 2:3])
         number = nisa.register_alloc(41)
@@ -161,8 +160,7 @@ def test_registers_hold_numbers_and_elements():
         result = nl.ndarray((1, 3), nl.int32)
         for column, register in enumerate((loaded, number, copy)):
             nisa.register_store(result[0:1, column : column + 1], register)
-        nl.store(out, result)
-        return out
+        return in_hbm(nl, result)
 
     np.testing.assert_array_equal(kernel(np.array([[5, 6, 7]], np.int32)), [[7, 41, 41]])
 
@@ -259,13 +257,11 @@ def test_quantize_mx_and_its_product_on_trn3():
             nisa.quantize_mx(data, tile, scale)
             return data, scale
 
-        out = nl.ndarray((16, 20), nl.float32, buffer=nl.shared_hbm)
         left, left_scale = quantized(a)
         right, right_scale = quantized(b)
         product = nl.ndarray((16, 20), nl.float32, buffer=nl.psum)
         nisa.nc_matmul_mx(product, left, right, left_scale, right_scale)
-        nl.store(out, product)
-        return out
+        return in_hbm(nl, product)
 
     a = integers(128, 64, low=-8, high=9).astype(BFLOAT16)
     b = integers(128, 80, low=-8, high=9).astype(BFLOAT16)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from isa_harness import in_hbm
 from neuron_sim.neuronxcc import nki
 from neuron_sim.neuronxcc.nki import language as nl
 
@@ -10,14 +11,12 @@ from neuron_sim.neuronxcc.nki import language as nl
 def test_rows_are_repeated_with_one_tile_of_ones(count):
     @nki.jit
     def kernel(x, row):
-        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
         tile = nl.load(x) + nl.load(row)
         for _ in nl.static_range(count):
             tile[...] = tile + nl.load(row)
         for _i in nl.affine_range(2):
             tile[...] = tile * nl.load(row)
-        nl.store(out, tile)
-        return out
+        return in_hbm(nl, tile)
 
     x, row = np.ones((128, 64), np.float32), np.arange(64, dtype=np.float32)[None]
     assert np.array_equal(nki.simulate_kernel(kernel, x, row), (x + (1 + count) * row) * row * row)
@@ -28,12 +27,10 @@ def test_rows_are_repeated_with_one_tile_of_ones(count):
 def test_ones_of_a_loop_are_not_read_after_it():
     @nki.jit
     def kernel(x, row):
-        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
         tile = nl.load(x)
         for _i in nl.sequential_range(3):
             tile[...] = tile * nl.load(row)
-        nl.store(out, tile + nl.load(row))
-        return out
+        return in_hbm(nl, tile + nl.load(row))
 
     x, row = np.ones((128, 64), np.float32), np.arange(64, dtype=np.float32)[None]
     assert np.array_equal(nki.simulate_kernel(kernel, x, row), x * row**3 + row)

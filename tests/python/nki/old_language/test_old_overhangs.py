@@ -4,6 +4,7 @@ import neuron_sim.neuronxcc.nki as nki
 import neuron_sim.neuronxcc.nki.language as nl
 import numpy as np
 import pytest
+from isa_harness import in_hbm
 from nki_errors import error_of
 
 A = np.random.default_rng(2).uniform(-1, 1, (8, 64)).astype(np.float32)
@@ -14,9 +15,7 @@ def seen(view, shape):
 
     @nki.jit
     def kernel(a):
-        out = nl.ndarray(shape, dtype=a.dtype, buffer=nl.shared_hbm)
-        nl.store(out, nl.copy(view(nl.load(a))))
-        return out
+        return in_hbm(nl, nl.copy(view(nl.load(a))))
 
     return kernel
 
@@ -72,8 +71,6 @@ def test_rows_that_follow_in_memory_are_not_reached():
 
     @nki.jit
     def kernel(a):
-        out = nl.ndarray((4, 8), dtype=a.dtype, buffer=nl.shared_hbm)
-        nl.store(out, nl.load(a[0:4, 60:68]))
-        return out
+        return in_hbm(nl, nl.load(a[0:4, 60:68]))
 
     assert "exceed dimension size of 64" in error_of(kernel, A, kind=IndexError)
