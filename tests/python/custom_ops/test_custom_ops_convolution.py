@@ -98,13 +98,9 @@ def composition(x, weight, bias, pool, options, activation="identity"):
 
 @cases(150)
 @given(
-    parameters(),
-    st.sampled_from(FLOATS),
-    st.sampled_from(ACTIVATIONS),
-    st.sampled_from(LAYOUTS),
-    SEEDS,
-    st.sampled_from(["neuron_sim:0", "cpu"]),
-)
+    parameters(), st.sampled_from(FLOATS), st.sampled_from(ACTIVATIONS), st.sampled_from(LAYOUTS),
+    SEEDS, st.sampled_from(["neuron_sim:0", "cpu"]),
+)  # fmt: skip
 def test_general_convolutions_are_those_of_float64(case, dtype, activation, layout, seed, device):
     input_shape, weight_shape, pool, options = case
     x, weight = values(input_shape, dtype, seed), values(weight_shape, dtype, seed + 1)

@@ -44,14 +44,10 @@ def sizes(largest, least=1):
 
 @cases(200)
 @given(
-    st.lists(sizes(40, least=0), min_size=0, max_size=4),
-    st.sampled_from(FLOATS + INTEGERS),
-    st.sampled_from(LAYOUTS),
-    st.sampled_from(LAYOUTS),
-    SEEDS,
-    st.sampled_from(DEVICES),
+    st.lists(sizes(40, least=0), min_size=0, max_size=4), st.sampled_from(FLOATS + INTEGERS),
+    st.sampled_from(LAYOUTS), st.sampled_from(LAYOUTS), SEEDS, st.sampled_from(DEVICES),
     st.integers(0, 15),
-)
+)  # fmt: skip
 def test_vector_add_is_the_rounded_sum(shape, dtype, layout_a, layout_b, seed, device, broadcast):
     shape_b = [1 if broadcast >> i & 1 else size for i, size in enumerate(shape)]
     shape_b = shape_b[1:] if broadcast == 15 else shape_b
@@ -68,13 +64,10 @@ def test_vector_add_is_the_rounded_sum(shape, dtype, layout_a, layout_b, seed, d
 
 @cases(60)
 @given(
-    sizes(600, least=0),
-    st.sampled_from(FLOATS + INTEGERS),
-    st.sampled_from(["naive", "tiled", "stream"]),
-    st.integers(1, 128),
-    st.sampled_from([0, 1, 7, 512]),
-    SEEDS,
-)
+    sizes(600, least=0), st.sampled_from(FLOATS + INTEGERS),
+    st.sampled_from(["naive", "tiled", "stream"]), st.integers(1, 128),
+    st.sampled_from([0, 1, 7, 512]), SEEDS,
+)  # fmt: skip
 def test_all_variants_of_vector_add_give_the_same(elements, dtype, variant, rows, free_dim, seed):
     assume(variant != "naive" or elements <= 128)
     a, b = values([elements], dtype, seed), values([elements], dtype, seed + 1)
@@ -86,15 +79,9 @@ def test_all_variants_of_vector_add_give_the_same(elements, dtype, variant, rows
 
 @cases(150)
 @given(
-    sizes(300, least=0),
-    sizes(600, least=0),
-    sizes(300, least=0),
-    st.sampled_from(FLOATS),
-    st.sampled_from(LAYOUTS),
-    st.sampled_from(LAYOUTS),
-    SEEDS,
-    st.sampled_from(DEVICES),
-)
+    sizes(300, least=0), sizes(600, least=0), sizes(300, least=0), st.sampled_from(FLOATS),
+    st.sampled_from(LAYOUTS), st.sampled_from(LAYOUTS), SEEDS, st.sampled_from(DEVICES),
+)  # fmt: skip
 def test_matmul_accumulates_in_fp32(m, k, n, dtype, layout_a, layout_b, seed, device):
     a, b = values([m, k], dtype, seed), values([k, n], dtype, seed + 1)
     out = OPS.matmul(laid_out(a, layout_a, device), laid_out(b, layout_b, device))
@@ -104,13 +91,9 @@ def test_matmul_accumulates_in_fp32(m, k, n, dtype, layout_a, layout_b, seed, de
 
 @cases(80)
 @given(
-    sizes(300, least=0),
-    sizes(300, least=0),
-    st.sampled_from(FLOATS + INTEGERS + [torch.bool]),
-    st.sampled_from(LAYOUTS),
-    SEEDS,
-    st.sampled_from(DEVICES),
-)
+    sizes(300, least=0), sizes(300, least=0), st.sampled_from(FLOATS + INTEGERS + [torch.bool]),
+    st.sampled_from(LAYOUTS), SEEDS, st.sampled_from(DEVICES),
+)  # fmt: skip
 def test_transpose_moves_bits(rows, columns, dtype, layout, seed, device):
     if dtype == torch.bool:
         a = values([rows, columns], torch.uint8, seed) > 127
@@ -123,15 +106,10 @@ def test_transpose_moves_bits(rows, columns, dtype, layout, seed, device):
 
 @cases(140)
 @given(
-    st.lists(sizes(130, least=0), min_size=0, max_size=2),
-    sizes(300),
-    st.sampled_from(FLOATS),
-    st.sampled_from(ACTIVATIONS),
-    st.sampled_from(LAYOUTS),
-    st.sampled_from(["dense", "stepped", "shifted"]),
-    SEEDS,
-    st.sampled_from(DEVICES),
-)
+    st.lists(sizes(130, least=0), min_size=0, max_size=2), sizes(300), st.sampled_from(FLOATS),
+    st.sampled_from(ACTIVATIONS), st.sampled_from(LAYOUTS),
+    st.sampled_from(["dense", "stepped", "shifted"]), SEEDS, st.sampled_from(DEVICES),
+)  # fmt: skip
 def test_bias_add_activation_rounds_once(
     leading, features, dtype, activation, layout_x, layout_bias, seed, device
 ):
@@ -164,13 +142,9 @@ def convolutions(draw):
 
 @cases(90)
 @given(
-    convolutions(),
-    st.sampled_from(FLOATS),
-    st.sampled_from(POINTWISE),
-    st.sampled_from(["dense", "transposed", "stepped", "shifted"]),
-    SEEDS,
-    st.sampled_from(DEVICES),
-)
+    convolutions(), st.sampled_from(FLOATS), st.sampled_from(POINTWISE),
+    st.sampled_from(["dense", "transposed", "stepped", "shifted"]), SEEDS, st.sampled_from(DEVICES),
+)  # fmt: skip
 def test_conv2d_maxpool_is_convolution_activation_and_pool(
     case, dtype, activation, layout, seed, device
 ):
@@ -209,14 +183,11 @@ def make_network(widths, dtype, seed):
 
 @cases(80)
 @given(
-    networks(),
-    st.sampled_from(FLOATS),
+    networks(), st.sampled_from(FLOATS),
     st.sampled_from(["identity", "relu", "gelu", "sigmoid", "tanh"]),
     st.sampled_from(["identity", "relu", "sigmoid", "softmax"]),
-    st.sampled_from(["dense", "transposed", "stepped", "shifted"]),
-    SEEDS,
-    st.sampled_from(DEVICES),
-)
+    st.sampled_from(["dense", "transposed", "stepped", "shifted"]), SEEDS, st.sampled_from(DEVICES),
+)  # fmt: skip
 def test_ffnn_forward_is_all_layers(network, dtype, hidden, output, layout, seed, device):
     batch, widths = network
     x = values([batch, widths[0]], dtype, seed + 100)

@@ -177,25 +177,15 @@ def tiles_under_exchanged_names(a):
 
 
 @pytest.mark.parametrize(
-    ("function", "name", "factors"),
-    [
-        (attribute, "state", COUNTS),
-        (slot, "state", COUNTS),
-        (method, "advance", COUNTS),
-        (iterator, "numbers", COUNTS),
-        (generator, "numbers", COUNTS),
-        (pair, "numbers", COUNTS),
-        (numbers_in_a_set, "numbers", COUNTS),
-        (objects_in_a_list, "held", COUNTS),
-        (nested_containers, "state", COUNTS),
-        (closure, "advance", COUNTS),
-        (attribute_of_a_function, "advance", COUNTS),
-        (variable_of_the_module, "total", COUNTS),
-        (array, "counts", COUNTS),
+    ("function", "name", "factors"), [(attribute, "state", COUNTS), (slot, "state", COUNTS),
+        (method, "advance", COUNTS), (iterator, "numbers", COUNTS), (generator, "numbers", COUNTS),
+        (pair, "numbers", COUNTS), (numbers_in_a_set, "numbers", COUNTS),
+        (objects_in_a_list, "held", COUNTS), (nested_containers, "state", COUNTS),
+        (closure, "advance", COUNTS), (attribute_of_a_function, "advance", COUNTS),
+        (variable_of_the_module, "total", COUNTS), (array, "counts", COUNTS),
         (member_of_an_enumeration, "mode", FACTORS),
-        (tiles_under_exchanged_names, "x", np.array([2, 3, 2, 3], np.float32).reshape(4, 1, 1)),
-    ],
-)
+        (tiles_under_exchanged_names, "x", np.array([2, 3, 2, 3], np.float32).reshape(4, 1, 1))],
+)  # fmt: skip
 def test_a_loop_that_changes_an_objects_state_is_unrolled_and_a_warning_names_it(
     function, name, factors
 ):

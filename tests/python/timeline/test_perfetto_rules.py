@@ -156,29 +156,21 @@ def another_sequence(file):
 
 
 @pytest.mark.parametrize(
-    ("damage", "sentence"),
-    [
-        (without_end, "slices without an end"),
+    ("damage", "sentence"), [(without_end, "slices without an end"),
         (without_beginning, "that did not begin"),
         (an_end_before_its_beginning, "goes back in time to 0"),
-        (later_than_its_exact_time, "lasts otherwise"),
-        (longer_than_its_place, "overlap"),
-        (a_flow_without_an_end, "has no end"),
-        (a_flow_without_a_beginning, "before it begins"),
-        (a_flow_that_ends_twice, "ends twice"),
-        (a_flow_at_the_end_of_a_slice, "is at no slice"),
+        (later_than_its_exact_time, "lasts otherwise"), (longer_than_its_place, "overlap"),
+        (a_flow_without_an_end, "has no end"), (a_flow_without_a_beginning, "before it begins"),
+        (a_flow_that_ends_twice, "ends twice"), (a_flow_at_the_end_of_a_slice, "is at no slice"),
         (a_sample_out_of_order, "goes back in time to 0"),
         (a_sample_that_is_no_number, "has the sample nan"),
         (a_sample_among_slices, "not of its kind"),
         (a_track_that_nothing_describes, "before it is described"),
         (a_track_of_no_process, "of no process"),
         (a_track_described_late, "before it is described"),
-        (a_process_without_a_name, "has no name"),
-        (a_track_described_twice, "is described twice"),
-        (a_name_that_no_text_has, "has no name"),
-        (another_sequence, "of another sequence"),
-    ],
-)
+        (a_process_without_a_name, "has no name"), (a_track_described_twice, "is described twice"),
+        (a_name_that_no_text_has, "has no name"), (another_sequence, "of another sequence")],
+)  # fmt: skip
 def test_a_damaged_file_breaks_a_rule(damage, sentence):
     file = Damage()
     damage(file)

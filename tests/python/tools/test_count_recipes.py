@@ -77,14 +77,11 @@ def test_one_more_than_the_limit_is_a_complaint(violations, file, content, name,
 
 
 @pytest.mark.parametrize(
-    "file, line",
-    [
-        ("device/check/sums.cpp", 'Source{"topk", "src"},'),
+    "file, line", [("device/check/sums.cpp", 'Source{"topk", "src"},'),
         ("device/isa/search/max8.cpp", 'if (name == "topk") return;'),
         ("ops/graph/fields.h", 'if (type.name != "topk") return;'),
-        ("csrc/launch/call.cpp", 'type->name.starts_with("topk")'),
-    ],
-)
+        ("csrc/launch/call.cpp", 'type->name.starts_with("topk")')],
+)  # fmt: skip
 def test_a_comparison_with_an_instructions_name_outside_its_files_is_found(violations, file, line):
     assert violations({file: line})["comparisons with the name of an instruction"] == 1
 

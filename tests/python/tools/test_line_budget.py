@@ -48,14 +48,10 @@ def test_rooms_and_totals_as_large_as_their_budgets_pass(tree):
 
 
 @pytest.mark.parametrize(
-    "file, room, total",
-    [
-        ("device/isa/list.cpp", "device/isa", "sources"),
+    "file, room, total", [("device/isa/list.cpp", "device/isa", "sources"),
         ("python_bindings/neuron_sim/nki/isa/dma.py", "python_bindings/neuron_sim/nki", "sources"),
-        ("tests/ops/graph/test_rows.cpp", "tests/ops", "tests"),
-        ("docs/page.md", "docs", "docs"),
-    ],
-)
+        ("tests/ops/graph/test_rows.cpp", "tests/ops", "tests"), ("docs/page.md", "docs", "docs")],
+)  # fmt: skip
 def test_a_line_or_word_more_exceeds_the_room_and_the_total(tree, file, room, total):
     (tree / file).write_text((tree / file).read_text() + "more\n")
     code, output = run(tree)

@@ -26,23 +26,12 @@ p, f = np.ogrid[0:6, 0:9]
 
 
 @pytest.mark.parametrize(
-    "mask, expected",
-    [
-        (P < 4, p < 4),
-        (P >= 5, p >= 5),
-        (F > 7, f > 7),
-        (2 * F < 7, 2 * f < 7),
-        (2 * F <= 7, 2 * f <= 7),
-        (7 < 3 * F, 3 * f > 7),
-        (P == 3, p == 3),
-        ((P < 4) & (F >= 2) & (F < 8), (p < 4) & (f >= 2) & (f < 8)),
-        (P >= F, p >= f),
-        (P * 9 + F < 31, p * 9 + f < 31),
-        ((P + F < 7) & (F > 1), (p + f < 7) & (f > 1)),
-        (~(P < 2), p >= 2),
-        (P < 0, p < 0),
-    ],
-)
+    "mask, expected", [(P < 4, p < 4), (P >= 5, p >= 5), (F > 7, f > 7), (2 * F < 7, 2 * f < 7),
+        (2 * F <= 7, 2 * f <= 7), (7 < 3 * F, 3 * f > 7), (P == 3, p == 3),
+        ((P < 4) & (F >= 2) & (F < 8), (p < 4) & (f >= 2) & (f < 8)), (P >= F, p >= f),
+        (P * 9 + F < 31, p * 9 + f < 31), ((P + F < 7) & (F > 1), (p + f < 7) & (f > 1)),
+        (~(P < 2), p >= 2), (P < 0, p < 0)],
+)  # fmt: skip
 def test_a_mask_leaves_what_numpy_says(mask, expected):
     assert np.array_equal(kept(mask), np.broadcast_to(expected, (6, 9)))
 
