@@ -99,11 +99,8 @@ def test_bias_add_activation_in_16_bits(place, dtype):
     operands = [normal(4, 6), normal(6, seed=2)]
     assert_gradients(
         lambda x, bias: OPS.bias_add_activation(x, bias, "gelu"),
-        lambda x, bias: activate(x + bias, "gelu"),
-        operands,
-        place,
-        dtype,
-    )
+        lambda x, bias: activate(x + bias, "gelu"), operands, place, dtype,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("place", PLACES)

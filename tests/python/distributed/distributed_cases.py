@@ -276,12 +276,9 @@ def host(result):
 def main(folder: str, rank: int, cases=CASES) -> None:
     torch.set_num_threads(1)
     dist.init_process_group(
-        "neuron_sim",
-        init_method=f"file://{folder}/rendezvous",
-        rank=rank,
-        world_size=WORLD,
+        "neuron_sim", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=WORLD,
         timeout=datetime.timedelta(seconds=120),
-    )
+    )  # fmt: skip
     results = {}
     for name, case in cases.items():
         try:

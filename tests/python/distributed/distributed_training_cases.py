@@ -79,12 +79,9 @@ def distributed(kind: str, world: int) -> nn.Module:
 def main(folder: str, rank: int, world: int, kind: str) -> None:
     torch.set_num_threads(1)
     dist.init_process_group(
-        "neuron_sim",
-        init_method=f"file://{folder}/rendezvous",
-        rank=rank,
-        world_size=world,
+        "neuron_sim", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=world,
         timeout=datetime.timedelta(seconds=120),
-    )
+    )  # fmt: skip
     inputs = data(0 if kind.startswith("tensor") else rank).to("neuron_sim")
     losses = train(distributed(kind, world), inputs)
     reasons = [graph.not_compiled for graph in device.compiled_graphs()]

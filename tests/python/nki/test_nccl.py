@@ -29,12 +29,9 @@ def test_all_gather_concatenates_columns():
         nl.store(local[0:1, 0:4], nl.load(x[0:1, 0:4]))
         gathered = nl.ndarray((1, 12), dtype=nl.float32, buffer=nl.shared_hbm)
         nccl.all_gather(
-            op=np.add,
-            srcs=[local],
-            dsts=[gathered],
-            replica_groups=[list(range(3))],
+            op=np.add, srcs=[local], dsts=[gathered], replica_groups=[list(range(3))],
             all_gather_dim=1,
-        )
+        )  # fmt: skip
         return gathered
 
     values = arrays(3, 1, 4)
@@ -51,12 +48,9 @@ def test_all_reduce_writes_an_indexed_part():
         temporary = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
         nl.store(temporary, nl.load(x))
         nccl.all_reduce(
-            op=np.add,
-            srcs=[temporary],
-            dsts=[out[0, i_p, i_f]],
-            replica_groups=[[0, 1]],
+            op=np.add, srcs=[temporary], dsts=[out[0, i_p, i_f]], replica_groups=[[0, 1]],
             dtype=x.dtype,
-        )
+        )  # fmt: skip
         return out
 
     values = arrays(2, 5, 7)
@@ -100,12 +94,9 @@ def test_permutes_take_one_tensor():
         out = nl.ndarray((2, 128, 1), dtype=x.dtype, buffer=nl.shared_hbm)
         nccl.collective_permute(dst=out[0], src=x, source_target_pairs=[(0, 1), (1, 0)])
         collective_permute_implicit(
-            src=x[0:1, 0:1],
-            dst=out[1, 0:1, 0:1],
-            replica_groups=[[0, 1]],
-            channel_id=0,
+            src=x[0:1, 0:1], dst=out[1, 0:1, 0:1], replica_groups=[[0, 1]], channel_id=0,
             num_channels=1,
-        )
+        )  # fmt: skip
         return out
 
     values = arrays(2, 128, 1)

@@ -42,9 +42,6 @@ def _leaf(x: torch.Tensor) -> torch.Tensor:
 def _close(ours: torch.Tensor | None, theirs: torch.Tensor, tolerance: float) -> None:
     assert ours is not None
     torch.testing.assert_close(
-        ours.detach().cpu().double(),
-        theirs.detach().double(),
-        rtol=tolerance,
-        atol=tolerance,
+        ours.detach().cpu().double(), theirs.detach().double(), rtol=tolerance, atol=tolerance,
         equal_nan=True,
-    )
+    )  # fmt: skip

@@ -62,12 +62,9 @@ def test_a_product_over_an_empty_dimension_is_the_scaled_addend():
     check(torch.mm, random(3, 0), random(0, 5), backward=False)
     check(torch.bmm, random(2, 3, 0), random(2, 0, 5), backward=False)
     check(
-        lambda c, a, b: torch.addmm(c, a, b, beta=2),
-        random(5),
-        random(3, 0),
-        random(0, 5),
+        lambda c, a, b: torch.addmm(c, a, b, beta=2), random(5), random(3, 0), random(0, 5),
         backward=False,
-    )
+    )  # fmt: skip
     check(torch.mm, random(0, 4), random(4, 5), backward=False)
 
 

@@ -96,12 +96,9 @@ def verdict(case: Seeded) -> tuple[str, str]:
         places = [each for each in (finding.source_line, finding.other_line) if each]
         placed = [(file, int(line)) for file, _, line in (p.rpartition(":") for p in places)]
         said.append(
-            (
-                re.search(case.expects, finding.rule, re.I) is not None,
-                placed,
-                f"{finding.rule}: {finding.message}",
-            )
-        )
+            (re.search(case.expects, finding.rule, re.I) is not None, placed,
+                f"{finding.rule}: {finding.message}"),
+        )  # fmt: skip
     if not said:
         return "silent", ""
     file = inspect.getsourcefile(case.function)
