@@ -96,7 +96,7 @@ def again(): return bool((kernel(a, times=3) == 1).all())
 """,
     "a grid that meets": """
 import types
-from neuron_sim.nki.tracing.claims import Claims
+from neuron_sim.nki.tracing.control_flow.claims import Claims
 from neuron_sim.nki.launch.programs import Programs
 class Trace:
     name, program_ids, open_scopes, next_hbm = "k", (), [0], 0

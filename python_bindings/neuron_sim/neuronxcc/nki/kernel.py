@@ -9,8 +9,7 @@ from neuron_sim.nki.launch.compiler_flags import flags_of
 from neuron_sim.nki.tracing import tracing
 from neuron_sim.nki.tracing.errors import entry
 from neuron_sim.nki.tracing.grid import grid_of
-
-from .typing import is_mutable
+from neuron_sim.nki.typing.annotations import is_mutable
 
 _MODES = ("auto", "jax", "torchxla", "baremetal", "benchmark", "simulation", "trace")
 
@@ -58,6 +57,10 @@ class Kernel:
         copy.__dict__.update(self.__dict__)
         copy.__dict__.update(changes)
         return copy
+
+    def with_directive(self, directive: str) -> "Kernel":
+        """A new kernel with a directive of nki.compiler."""
+        return self._copy(directives=self.directives | {directive})
 
     def call(self, *args, **kwargs) -> Call:
         """The kernel bound to arguments, to be traced."""
@@ -113,16 +116,6 @@ def _returns(function) -> bool:
 
 def _function_of(kernel):
     return kernel.func if isinstance(kernel, Kernel) else kernel
-
-
-def marked(kernel, directive: str):
-    """A new kernel with a directive of nki.compiler; a function keeps it for its kernels."""
-    if isinstance(kernel, Kernel):
-        return kernel._copy(directives=kernel.directives | {directive})
-    kernel._neuron_sim_directives = getattr(kernel, "_neuron_sim_directives", frozenset()) | {
-        directive
-    }
-    return kernel
 
 
 def jit(func=None, mode: str = "auto", platform_target=None, **options):

@@ -1,23 +1,21 @@
 """nki.compiler: compiler names that kernels of the new language still use.
 
-The decorators and allocators are those of neuronxcc.nki.compiler, which the first releases of the
-new language took over; the driver of the vendor's compiler is not here.
+The first releases of the new language took the decorators and allocators over from the old one; the
+driver of the vendor's compiler is not here.
 """
 
-from neuron_sim.neuronxcc.nki.compiler import (
+from ..exports import public_names as _public_names
+from ..isa.missing import missing_symbol as _missing_symbol
+from . import frontend, target
+from .allocation import psum, sbuf
+from .decorators import (
     allocation_scope,
     enable_stack_allocator,
     force_auto_alloc,
     multi_buffer,
     no_reorder,
-    psum,
-    sbuf,
     skip_middle_end_transformations,
 )
-
-from ..exports import public_names as _public_names
-from ..isa.missing import missing_symbol as _missing_symbol
-from . import frontend, target
 
 __all__ = [*_public_names(globals()), "frontend", "target"]
 

@@ -1,11 +1,8 @@
 """Operator arguments of instructions: which builder name each callable stands for.
 
 Kernels name operators by functions (`op=nl.add`, `op=np.exp`), never by strings. One table serves
-both languages; `nki.language` of each adds its own functions when it is imported.
+both languages; the operators of each add their own functions when they are imported.
 """
-
-import sys
-from importlib import import_module
 
 import numpy as np
 
@@ -60,16 +57,6 @@ NAMES = {
 NAMES[abs] = "abs"
 
 
-def operator(name):
-    """Decorator: the function stands for the builder's operator `name` as an argument."""
-
-    def enter(function):
-        NAMES[function] = name
-        return function
-
-    return enter
-
-
 def operator_name(op, parameter="op"):
     """The builder's name for an operator argument; "" for None (no operator).
 
@@ -80,26 +67,12 @@ def operator_name(op, parameter="op"):
     try:
         return NAMES[op]
     except (KeyError, TypeError):
-        return _unlisted(op, parameter)
-
-
-_LANGUAGES = ("neuron_sim.nki.language", "neuron_sim.neuronxcc.nki.language")
-
-
-def _unlisted(op, parameter):
-    for language in _LANGUAGES:  # their operators are imported on first use
-        if language in sys.modules:
-            import_module(f"{language}.operators")
-    try:
-        return NAMES[op]
-    except (KeyError, TypeError):
-        pass
-    name = getattr(op, "__name__", None)
-    written = repr(op) if name is None else f"{getattr(op, '__module__', '')}.{name}"
-    raise TypeError(
-        f"{parameter} is {written}, which no engine has as an operator; use a function of "
-        "nki.language or its NumPy spelling, such as nl.add, nl.maximum, nl.exp or np.add."
-    )
+        name = getattr(op, "__name__", None)
+        written = repr(op) if name is None else f"{getattr(op, '__module__', '')}.{name}"
+        raise TypeError(
+            f"{parameter} is {written}, which no engine has as an operator; use a function of "
+            "nki.language or its NumPy spelling, such as nl.add, nl.maximum, nl.exp or np.add."
+        ) from None
 
 
 def operand(value):

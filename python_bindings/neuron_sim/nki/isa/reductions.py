@@ -6,7 +6,7 @@ one rounding to the dtype of dst. `name` is for with_schedule.
 
 from neuron_sim import _core
 
-from ..tracing.control import number_of
+from ..tracing.control_flow.control import number_of
 from .constants import named
 from .constants import reduce_cmd as reduce_commands
 from .instruction import builder, emitted

@@ -4,9 +4,9 @@ A register exists in every sequencer: the compiler gives a copy to each that nee
 """
 
 from ..tracing import Tensor, current
-from ..tracing.control import number_of
+from ..tracing.control_flow.control import number_of
+from ..tracing.control_flow.registers import VirtualRegister
 from ..tracing.expression import Expression
-from ..tracing.registers import VirtualRegister
 from .instruction import builder, emitted
 
 

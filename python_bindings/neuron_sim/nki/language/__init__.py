@@ -6,13 +6,13 @@ from ..exports import public_names as _public_names
 from ..launch.tile_size import tile_size
 from ..tracing.buffers import Buffer as MemoryRegion
 from ..tracing.buffers import hbm, private_hbm, psum, sbuf, shared_hbm
+from ..tracing.control_flow.loops import dynamic_range, fori_loop, static_range, while_loop
+from ..tracing.control_flow.loops import static_range as affine_range
+from ..tracing.control_flow.loops import static_range as sequential_range
 from ..tracing.creation import ParDim as par_dim
 from ..tracing.dtypes import bool_ as bool
 from ..tracing.grid import num_programs, program_id, program_ndim
 from ..tracing.indexing import DynamicSlice as ds
-from ..tracing.loops import dynamic_range, fori_loop, static_range, while_loop
-from ..tracing.loops import static_range as affine_range
-from ..tracing.loops import static_range as sequential_range
 from ..tracing.tensor import Tensor as NkiTensor
 from .creation import (
     empty_like,

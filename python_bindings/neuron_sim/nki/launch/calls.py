@@ -10,7 +10,7 @@ from ..tracing.active import running
 from ..tracing.allocation import Allocation
 from ..tracing.architecture import Architecture, architecture_at
 from ..tracing.buffers import shared_hbm
-from ..tracing.control import Control
+from ..tracing.control_flow.control import Control
 from ..tracing.eager import EagerRun
 from ..tracing.errors import (
     Retrace,

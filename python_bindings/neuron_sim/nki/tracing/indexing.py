@@ -5,12 +5,12 @@ import numpy as np
 from neuron_sim import _core
 
 from . import patterns
+from .control_flow.register_indices import is_register, split_register
 from .dynamic import DynamicIndex
 from .dynamic import DynamicSlice as Pointed
 from .expression import Expression
 from .mask import Mask, boxes
 from .refusals import dynamic_index, mixed_indices
-from .register_indices import is_register, split_register
 
 
 class DynamicSlice(_core.DynamicSlice):

@@ -2,7 +2,7 @@
 
 from . import dtypes
 from .active import current
-from .dependences import output_dependencies, shared_loop
+from .control_flow.dependences import output_dependencies, shared_loop
 from .dtypes import dtype_of
 from .expression import Expression
 from .instructions import DMA_COPY

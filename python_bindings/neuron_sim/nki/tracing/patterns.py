@@ -1,8 +1,8 @@
 """Access patterns as numbers: steps and offsets of a tensor in its storage, and ap()."""
 
 from . import methods
+from .control_flow.registers import VirtualRegister
 from .dtypes import dtype_of
-from .registers import VirtualRegister
 
 
 def strides(tensor) -> tuple:

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 from neuron_sim import _core
 
-from . import access, eager, indexing, methods, patterns, views, while_loops
+from . import access, eager, indexing, methods, patterns, views
+from .control_flow import while_loops
 from .dtypes import WIDENED, DType, bool_, dtype_of
 from .errors import Retrace
 

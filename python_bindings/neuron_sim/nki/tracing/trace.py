@@ -6,15 +6,16 @@ from typing import Any
 
 from neuron_sim import _core
 
-from . import buffers, movement, operators, source_scopes
+from . import buffers, movement, operators
 from .access import NotOnePattern
 from .active import current, running
 from .allocation import Allocation
 from .architecture import architecture_at
 from .assignments import check_annotation, place_of, warn_of_shadowing
-from .claims import Claims
-from .control import Control
-from .dependences import line_of, output_dependencies, shared_loop
+from .control_flow import source_scopes
+from .control_flow.claims import Claims
+from .control_flow.control import Control
+from .control_flow.dependences import line_of, output_dependencies, shared_loop
 from .dtypes import WIDENED, DType, dtype_of, float32
 from .errors import Unroll, innermost, internal_files, is_internal, point_at_place
 from .expression import Expression, Loop

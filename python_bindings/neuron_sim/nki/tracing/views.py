@@ -1,7 +1,7 @@
 """Views of the new language: other patterns on the same storage; no element moves."""
 
 from . import methods, patterns
-from .registers import VirtualRegister
+from .control_flow.registers import VirtualRegister
 
 _slice = slice
 

@@ -1,10 +1,7 @@
 """neuronxcc.nki.compiler: direct allocation, and decorators that steer the compiler."""
 
-from neuron_sim.nki.exports import public_names as _public_names
-from neuron_sim.nki.isa.missing import missing_symbol as _missing_symbol
-
-from .allocation import psum, sbuf
-from .decorators import (
+from neuron_sim.nki.compiler.allocation import psum, sbuf
+from neuron_sim.nki.compiler.decorators import (
     allocation_scope,
     enable_stack_allocator,
     force_auto_alloc,
@@ -12,6 +9,8 @@ from .decorators import (
     no_reorder,
     skip_middle_end_transformations,
 )
+from neuron_sim.nki.exports import public_names as _public_names
+from neuron_sim.nki.isa.missing import missing_symbol as _missing_symbol
 
 __all__ = _public_names(globals())
 

@@ -5,9 +5,9 @@ from neuron_sim.nki.exports import operators_on_first_use as _operators_on_first
 from neuron_sim.nki.exports import public_names as _public_names
 from neuron_sim.nki.launch.tile_size import tile_size
 from neuron_sim.nki.tracing.buffers import hbm, private_hbm, psum, sbuf, shared_hbm
+from neuron_sim.nki.tracing.control_flow.loops import affine_range, sequential_range, static_range
 from neuron_sim.nki.tracing.creation import ParDim as par_dim
 from neuron_sim.nki.tracing.grid import nc, num_programs, program_id, program_ndim, spmd_dim
-from neuron_sim.nki.tracing.loops import affine_range, sequential_range, static_range
 from neuron_sim.nki.tracing.movement import load_transpose2d
 from neuron_sim.nki.tracing.tensor import Tensor as tensor
 

@@ -11,7 +11,7 @@ import sys
 from types import FrameType
 from typing import Any
 
-from .active import current
+from ..active import current
 from .source import tree_of
 
 _Position = tuple[int, int | None, int | None, int | None]

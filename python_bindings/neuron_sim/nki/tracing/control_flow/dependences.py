@@ -6,7 +6,7 @@ import re
 from math import prod
 from typing import Any
 
-from .errors import kernel_frame
+from ..errors import kernel_frame
 
 
 class OutputDependencies(ValueError):

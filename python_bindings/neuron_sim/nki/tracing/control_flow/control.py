@@ -6,9 +6,9 @@ kernel runs. Instructions have numbers, between which the kernel may ask for an 
 
 from typing import Any
 
-from .eager import refusal
-from .errors import point_at_line
-from .expression import Expression
+from ..eager import refusal
+from ..errors import point_at_line
+from ..expression import Expression
 from .registers import VirtualRegister
 
 SCRATCH = 4  # registers for addresses out of tiles: more than an instruction has

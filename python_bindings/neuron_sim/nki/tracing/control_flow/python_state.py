@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import is_internal
+from ..errors import is_internal
 
 PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None)))
 _SEQUENCES = frozenset((list, tuple, set, frozenset, deque))

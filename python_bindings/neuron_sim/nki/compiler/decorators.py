@@ -5,8 +5,6 @@ A decorator returns a new kernel; below nki.jit it marks the function.
 
 from typing import Any
 
-from ..kernel import marked
-
 
 def skip_middle_end_transformations(func: Any = None) -> Any:
     """The kernel compiled without the middle end: loops and buffers stay as written."""
@@ -26,8 +24,11 @@ def force_auto_alloc(func: Any = None) -> Any:
 
 def _decorated(func: Any, directive: str) -> Any:
     if func is None:
-        return lambda function: marked(function, directive)
-    return marked(func, directive)
+        return lambda function: _decorated(function, directive)
+    if hasattr(func, "with_directive"):  # a kernel of the old language
+        return func.with_directive(directive)
+    func._neuron_sim_directives = getattr(func, "_neuron_sim_directives", frozenset()) | {directive}
+    return func
 
 
 class Directive:

@@ -5,11 +5,11 @@ from dis import opname
 from operator import index as as_int
 from typing import Any
 
+from ..active import current
+from ..errors import Unroll, is_internal, kernel_frame
+from ..expression import variable
 from . import carried_values
-from .active import current
 from .dependences import line_of
-from .errors import Unroll, is_internal, kernel_frame
-from .expression import variable
 from .registers import VirtualRegister
 
 

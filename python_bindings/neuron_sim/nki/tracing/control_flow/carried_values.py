@@ -9,8 +9,8 @@ import warnings
 from types import CodeType, FrameType
 from typing import Any
 
+from ..tensor import Tensor
 from .python_state import PLAIN, contents
-from .tensor import Tensor
 
 _LOADS = ("LOAD_FAST", "LOAD_DEREF", "LOAD_NAME", "LOAD_GLOBAL")
 _STORES = ("STORE_FAST", "STORE_DEREF", "STORE_NAME", "STORE_GLOBAL")
