@@ -5,6 +5,9 @@ device by itself (`torch.ones(3, device="neuron_sim")` needs no import); with
 `TORCH_DEVICE_BACKEND_AUTOLOAD=0`, `import neuron_sim.torch_device` registers it.
 """
 
+from importlib import util as _util
+from os import path as _path
+
 from neuron_sim._build import VERSION as __version__
 from neuron_sim.layer_report import report
 from neuron_sim.sanitizer.checking import Finding, SanitizeError, sanitize
@@ -42,19 +45,14 @@ def library_path() -> str:
 
 def _compiled_package() -> str:
     """The folder of the compiled modules; an editable install keeps them apart from this file."""
-    import importlib.util  # keeps the package's names few
-    import os  # as above
-
-    found = importlib.util.find_spec("neuron_sim._core")
+    found = _util.find_spec("neuron_sim._core")
     if found is None or found.origin is None:
         raise FileNotFoundError("neuron_sim has no compiled module: install it with pip")
-    return os.path.dirname(os.path.abspath(found.origin))
+    return _path.dirname(_path.abspath(found.origin))
 
 
 def _installed(package: str, *parts: str) -> str:
-    import os  # as above
-
-    path = os.path.join(package, *parts)
-    if not os.path.isfile(path):
+    path = _path.join(package, *parts)
+    if not _path.isfile(path):
         raise FileNotFoundError(f"neuron_sim is not installed with pip: there is no {path}")
     return path

@@ -15,16 +15,25 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from neuron_sim import _core
+from neuron_sim.fidelity import evaluate, left_out_report
+from neuron_sim.fidelity.evaluate import Evaluated
+from neuron_sim.fidelity.held_out import evaluate as held_out
+from neuron_sim.fidelity.held_out.rows import held_out_rows
+from neuron_sim.fidelity.leave_out import leave_out_authors
 from neuron_sim.fidelity.measurement import PUBLISHED, Measurement, load_measurements
+from neuron_sim.fidelity.published import evaluate as published
+from neuron_sim.fidelity.published import thresholds
 from neuron_sim.fidelity.published.sources import clone_lines, published_kernels
+from neuron_sim.fidelity.report import report
+from neuron_sim.fidelity.report_text import lines
+from neuron_sim.fidelity.retimed import RetimedCases, model_choices
+from neuron_sim.sweep.results import Results
+from neuron_sim.sweep.workers import workers
 from neuron_sim.terminal.arguments import print_result
 from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS
 from neuron_sim.terminal.json_output import add_json
-
-if TYPE_CHECKING:
-    from neuron_sim.fidelity.evaluate import Evaluated
 
 SUMMARY = "compare simulated times with measurements of real chips"
 FAILS = "a kernel failed"
@@ -102,9 +111,6 @@ def _add_leave_out(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Times all cases and prints their errors; FAILURE when a kernel failed."""
-    from neuron_sim.fidelity.report import report
-    from neuron_sim.fidelity.report_text import lines
-
     if arguments.clone_lines is not None:
         commands = _clone_lines(arguments.clone_lines)
         print_result(arguments, commands, lambda: print("\n".join(commands)))
@@ -122,12 +128,12 @@ def run(arguments: argparse.Namespace) -> int:
         evaluated, all_measurements = _held_out(arguments), []
     else:
         counted, all_measurements = _chosen(arguments)
-        evaluate = _evaluate_with(arguments)
-        evaluated = [evaluate(measurement) for measurement in counted]
+        evaluation = _evaluation(arguments)
+        evaluated = [evaluation(measurement) for measurement in counted]
     result = report(evaluated, arguments.stack, arguments.architecture, all_measurements)
     print_result(arguments, result, lambda: print("\n".join(lines(result))))
     if arguments.plot is not None:
-        from neuron_sim.fidelity.plot import draw
+        from neuron_sim.fidelity.plot import draw  # matplotlib is of an extra
 
         draw(result["cases"], arguments.plot)
     return FAILURE if result["failed"] else SUCCESS
@@ -136,16 +142,15 @@ def run(arguments: argparse.Namespace) -> int:
 def _thresholds(arguments: argparse.Namespace) -> int:
     """Prints and stores which thresholds the simulated times meet; FAILURE when a kernel
     failed."""
-    from neuron_sim.fidelity.published import thresholds
-    from neuron_sim.fidelity.published.evaluate import evaluate_kernel
-
     if arguments.sources is None or arguments.data is not None:
         arguments.subparser.error("--thresholds needs --sources, and takes no --data")
     _check_sources(arguments)
     bounds = [each.measurement for each in thresholds.published_thresholds()]
     counted = _of_choice(bounds, arguments, "thresholds")
     evaluated = [
-        evaluate_kernel(each.measurement, each.kernel, arguments.sources, arguments.architecture)
+        published.evaluate_kernel(
+            each.measurement, each.kernel, arguments.sources, arguments.architecture
+        )
         for each in thresholds.published_thresholds()
         if each.measurement in counted
     ]
@@ -156,12 +161,6 @@ def _thresholds(arguments: argparse.Namespace) -> int:
 
 def _leave_out(arguments: argparse.Namespace) -> int:
     """Prints and stores what the suite's kernels take with choices made without their authors."""
-    from neuron_sim.fidelity import left_out_report
-    from neuron_sim.fidelity.leave_out import leave_out_authors
-    from neuron_sim.fidelity.retimed import RetimedCases, model_choices
-    from neuron_sim.sweep.results import Results
-    from neuron_sim.sweep.workers import workers
-
     if arguments.sources is not None or arguments.architecture is not None:
         arguments.subparser.error("--leave-one-author-out takes no --sources and no --architecture")
     if arguments.jobs < 1:
@@ -176,11 +175,8 @@ def _leave_out(arguments: argparse.Namespace) -> int:
     return SUCCESS
 
 
-def _evaluate_with(arguments: argparse.Namespace) -> Callable[[Measurement], Evaluated]:
+def _evaluation(arguments: argparse.Namespace) -> Callable[[Measurement], Evaluated]:
     """Times the suite's kernel of a measurement or, with --sources, its author's file."""
-    from neuron_sim.fidelity import evaluate
-    from neuron_sim.fidelity.published import evaluate as published
-
     architecture = arguments.architecture
     if arguments.sources is None:
         return lambda measurement: evaluate.evaluate(measurement, architecture)
@@ -189,26 +185,20 @@ def _evaluate_with(arguments: argparse.Namespace) -> Callable[[Measurement], Eva
 
 
 def _clone_lines(checkouts: Path) -> list[str]:
-    from neuron_sim.fidelity.held_out.rows import held_out_rows
-    from neuron_sim.fidelity.published.thresholds import published_thresholds
-
     suites = [row.suite.source for row in held_out_rows()]
-    bounds = [each.kernel.source for each in published_thresholds()]
+    bounds = [each.kernel.source for each in thresholds.published_thresholds()]
     sources = [kernel.source for kernel in published_kernels().values()]
     return clone_lines([*sources, *bounds, *suites], checkouts)
 
 
 def _held_out(arguments: argparse.Namespace) -> list[Evaluated]:
     """The outcomes of the rows of test suites that --arch and --family leave."""
-    from neuron_sim.fidelity.held_out.evaluate import evaluate
-    from neuron_sim.fidelity.held_out.rows import held_out_rows
-
     if arguments.sources is None or arguments.data is not None:
         arguments.subparser.error("--held-out needs --sources, and takes no --data")
     _check_sources(arguments)
     counted = _of_choice([row.measurement for row in held_out_rows()], arguments, "held-out rows")
     rows = [row for row in held_out_rows() if row.measurement in counted]
-    return list(evaluate(rows, arguments.sources, arguments.architecture))
+    return list(held_out.evaluate(rows, arguments.sources, arguments.architecture))
 
 
 def _check_sources(arguments: argparse.Namespace) -> None:
@@ -218,8 +208,6 @@ def _check_sources(arguments: argparse.Namespace) -> None:
 
 def _check_architecture(arguments: argparse.Namespace) -> None:
     """Says what is wrong with --architecture before anything is timed."""
-    from neuron_sim import _core
-
     if arguments.architecture is None:
         return
     if arguments.arch is None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 BANDS = (10, 20)
 """Shaded errors, in percent."""
@@ -19,8 +21,6 @@ MARKERS = "osD^vPXhp<>d*"
 
 def _style(families: Sequence[str]) -> dict[str, dict[str, Any]]:
     """A distinct colour and marker for each family, by alphabetical order."""
-    import matplotlib
-
     colours = matplotlib.colormaps["tab10"].colors
     return {
         family: {"color": colours[i % len(colours)], "marker": MARKERS[i % len(MARKERS)]}
@@ -34,8 +34,6 @@ def _limits(cases: Sequence[dict[str, Any]]) -> tuple[float, float]:
 
 
 def _panel(axes: Axes, cases: Sequence[dict[str, Any]], styles: dict[str, Any], title: str) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
     low, high = _limits(cases)
     ends = [low, high]
     axes.plot(ends, ends, color="0.3", linewidth=0.8, zorder=1)
@@ -82,9 +80,6 @@ def draw(cases: Sequence[dict[str, Any]], path: Path) -> None:
     Times and rates have a panel each. ValueError when no case has a simulated number, or the file
     cannot be written. The same cases give the same file.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
     known = [case for case in cases if case["simulated"] is not None]
     if not known:
         raise ValueError("there is nothing to draw: no case has a simulated number.")

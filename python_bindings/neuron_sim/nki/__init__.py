@@ -19,6 +19,7 @@ from . import dtype, language, typing
 from . import lowering as _lowering
 from .kernel import Kernel, jit, simulate
 from .measured import baremetal, benchmark, profile
+from .missing import missing_symbol as _missing_symbol
 
 __all__ = [
     "Kernel",
@@ -43,6 +44,4 @@ def __getattr__(name: str):
         return _import_module(f"{__name__}.{name}")
     if not name.startswith("_") and hasattr(language, name):
         raise AttributeError(f"module 'nki' has no attribute '{name}'; it is nki.language.{name}.")
-    from .isa.missing import missing_symbol  # only for the error
-
-    raise missing_symbol("nki", name, _NOT_HERE, __all__)
+    raise _missing_symbol("nki", name, _NOT_HERE, __all__)

@@ -6,6 +6,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from .missing import missing_symbol
+
 
 def public_names(namespace: Mapping[str, Any]) -> list[str]:
     """Those of `namespace` that are neither private nor modules, in alphabetical order."""
@@ -33,8 +35,6 @@ def operators_on_first_use(
                 setattr(sys.modules[package], name, getattr(operators, name))
                 return getattr(operators, name)
             known = [*names, *operators.__all__]
-        from neuron_sim.nki.isa.missing import missing_symbol  # only for the error
-
         raise missing_symbol(language, name, vendor, known)
 
     return find

@@ -227,7 +227,7 @@ def watch_process() -> None:
 
 def _watch_operators() -> Any:
     """A mode of PyTorch that names operators and lines, entered; None without the device."""
-    if "neuron_sim.torch_device" not in sys.modules and "neuron_sim._C" not in sys.modules:
+    if "neuron_sim._C" not in sys.modules:
         return None
     from neuron_sim.sanitizer.operator_findings import OperatorFindings  # needs torch
 

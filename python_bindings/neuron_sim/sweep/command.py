@@ -23,6 +23,8 @@ import sys
 
 from neuron_sim.files import write_whole
 from neuron_sim.sweep.pareto import pareto_front
+from neuron_sim.sweep.plot import plot
+from neuron_sim.sweep.point import loaded_module
 from neuron_sim.sweep.run import SweepRows, run_sweep
 from neuron_sim.sweep.study import MODEL, Study, Value
 from neuron_sim.sweep.values import parse_parameter
@@ -102,8 +104,6 @@ def study_of(arguments: argparse.Namespace) -> Study:
 
 def declarations(target: str) -> tuple[dict[str, tuple[Value, ...]], dict[str, str]]:
     """PARAMETERS and INPUTS of the target's file. ValueError for a file that is not there."""
-    from neuron_sim.sweep.point import loaded_module  # imports the file
-
     file = target.rpartition(":")[0]
     if not os.path.isfile(file):
         near = did_you_mean_file(file)
@@ -127,8 +127,6 @@ def run(arguments: argparse.Namespace) -> int:
         write_whole(arguments.csv, as_csv(rows))
     failed = all("error" in row for row in rows)
     if arguments.plot is not None and not failed:
-        from neuron_sim.sweep.plot import plot  # the rest needs no matplotlib
-
         plot(study, rows, arguments.figure or _first_figure(study, rows), arguments.plot)
     if arguments.pareto is not None and not failed:
         front = pareto_front(rows, arguments.pareto.split(","))

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from neuron_sim.nki.tracing.dtypes import dtype_of
+from neuron_sim.nki.typing import tensor
 from neuron_sim.sweep.study import Value
 
 _FORM = re.compile(r"\s*(\w+)\s*\[([^\[\]]*)\]\s*")
@@ -30,9 +32,6 @@ def size_names(text: str) -> set[str]:
 def declared_input(text: str, parameters: Mapping[str, Value]) -> Any:
     """An array without contents for an NKI kernel. ValueError for a text of another form, a size
     that no parameter gives, or an unknown dtype."""
-    from neuron_sim.nki.tracing.dtypes import dtype_of  # kernels only
-    from neuron_sim.nki.typing import tensor  # as above
-
     dtype, factors = _parts(text)
     shape = []
     for size in factors:

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from neuron_sim import _core, settings
+from neuron_sim.run import aliases
 from neuron_sim.sweep.inputs import declared_input, size_names
 from neuron_sim.sweep.study import ARCHITECTURE, MODEL, Point, Study, Value
 from neuron_sim.terminal.exit_codes import failures_of, sentence_of
@@ -94,7 +95,6 @@ def loaded_module(file: str, changed: int) -> Any:
     """A Python file as a module, whose imports of `nki` are the simulator's; `changed`: its time,
     so that a later version is loaded anew. ProgramError when it fails."""
     del changed
-    from neuron_sim.run import aliases  # needed by processes that load kernels only
 
     aliases.install(override=False)
     folder, name = os.path.split(file)

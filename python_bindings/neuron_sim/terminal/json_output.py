@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
 import json
 import math
 import os
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from neuron_sim.files import check_writable, write_whole
 
 _STANDARD_OUTPUT, _STANDARD_ERROR = 1, 2
 
@@ -30,8 +33,6 @@ def reserved_output(arguments: argparse.Namespace) -> Iterator[None]:
     give_json() was told, and what any code prints meanwhile goes to standard error. OSError before
     the run when the file of --output cannot be written."""
     if getattr(arguments, "output", None) is not None:
-        from neuron_sim.files import check_writable  # `neuron-sim run` starts without it
-
         check_writable(arguments.output)
     if not getattr(arguments, "json", False):
         yield
@@ -55,8 +56,6 @@ def _output_to_errors() -> Iterator[None]:
         with contextlib.redirect_stdout(sys.stderr):
             yield
     finally:
-        import ctypes  # as above
-
         ctypes.CDLL(None).fflush(None)  # what oneDNN prints, say, with ONEDNN_VERBOSE
         os.dup2(kept, _STANDARD_OUTPUT)
         os.close(kept)
@@ -70,8 +69,6 @@ def give_json(arguments: argparse.Namespace, result: Any) -> bool:
         return False
     document = json.dumps(_finite(result), indent=2, allow_nan=False)
     if arguments.output is not None:
-        from neuron_sim.files import write_whole  # as above
-
         write_whole(arguments.output, f"{document}\n")
     if arguments.json:
         arguments.document = document

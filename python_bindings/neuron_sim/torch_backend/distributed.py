@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+import torch.distributed as distributed
+
 from neuron_sim import _C  # type: ignore[attr-defined]
 
 BACKEND = "neuron_sim"
@@ -19,8 +21,6 @@ def register_backend() -> None:
     `torch.distributed.init_process_group("neuron_sim")` uses it for device tensors; without a name,
     or with "cpu:gloo,neuron_sim:neuron_sim", a group also takes CPU tensors, over gloo.
     """
-    import torch.distributed as distributed  # absent from some builds of torch
-
     if not distributed.is_available() or not distributed.is_gloo_available():
         return
     if hasattr(distributed.Backend, BACKEND.upper()):
@@ -31,13 +31,11 @@ def register_backend() -> None:
 def _create(store: Any, rank: int, size: int, timeout: timedelta) -> Any:
     """Called by torch.distributed for every group. gloo moves the bytes between the processes; a
     FakeStore (one_rank_of) says that there are none."""
-    from torch.distributed import ProcessGroupGloo  # absent from some builds
-
     if _is_fake(store):
         from torch._C._distributed_c10d import FakeProcessGroup  # absent from some builds
 
         return _C.make_distributed_backend(FakeProcessGroup._create_internal(rank, size))
-    gloo = ProcessGroupGloo(store, rank, size, timeout=timeout)
+    gloo = distributed.ProcessGroupGloo(store, rank, size, timeout=timeout)
     return _C.make_distributed_backend(gloo)
 
 
@@ -55,7 +53,6 @@ def one_rank_of(ranks: int) -> Iterator[None]:
     taken to call the same at the same time. ValueError for fewer than one rank; RuntimeError when
     there is a default group already.
     """
-    import torch.distributed as distributed  # absent from some builds
     from torch.testing._internal.distributed.fake_pg import FakeStore  # registers a backend
 
     if ranks < 1:

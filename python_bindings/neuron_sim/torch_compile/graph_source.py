@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from neuron_sim.calling_place import users_file
+
 _TEXT = re.compile(r"(?P<module>.*?): (?P<operator>[^\s,]+)(?:, (?P<line>.+:\d+))?")
 _FRAME = re.compile(r'^ *File "(?P<file>.+)", line (?P<line>\d+)', re.MULTILINE)
 _WHOLE = "(model)"
@@ -62,8 +64,6 @@ def _operator(target: Any) -> str:
 
 def _line(node: Any) -> str:
     """The innermost frame outside the libraries."""
-    from neuron_sim.calling_place import users_file  # needs torch
-
     frames = _FRAME.finditer(node.meta.get("stack_trace") or "")
     known = [(users_file(frame["file"]), frame["line"]) for frame in frames]
     return next((f"{file}:{line}" for file, line in reversed(known) if file), "")

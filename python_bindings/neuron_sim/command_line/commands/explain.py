@@ -16,6 +16,8 @@ from typing import Any
 
 from neuron_sim import _core
 from neuron_sim.command_line.commands.arch import shown
+from neuron_sim.neuronxcc.nki import isa as old
+from neuron_sim.nki import isa as new
 from neuron_sim.terminal.arguments import add_architecture, chosen_architecture, print_result
 from neuron_sim.terminal.exit_codes import SUCCESS
 from neuron_sim.terminal.json_output import add_json
@@ -97,9 +99,6 @@ def _facts(architecture: str, engine: str) -> list[dict[str, Any]]:
 def meaning(name: str) -> str:
     """The documentation of the function of nki.isa, of the old language where the new one lacks
     it."""
-    from neuron_sim.neuronxcc.nki import isa as old  # loads the languages
-    from neuron_sim.nki import isa as new  # as above
-
     for module in (new, old):
         text = inspect.getdoc(getattr(module, name, None)) if hasattr(module, name) else None
         if text:

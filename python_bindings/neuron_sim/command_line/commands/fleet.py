@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from neuron_sim import _core
 from neuron_sim.files import write_whole
 from neuron_sim.terminal.arguments import print_result
 from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS, ProgramError, sentence_of
@@ -129,8 +130,6 @@ def parse_case(name: str) -> FleetCase:
 
 def time_case(case: FleetCase, architecture: str = ARCHITECTURE) -> tuple[float, float]:
     """Simulated latency in microseconds and busy share of the Tensor engine, without data."""
-    from neuron_sim import _core  # after the architecture is chosen
-
     timing = _core.time_kernel("conv2d_maxpool", case.shapes, case.dtype, architecture)
     return timing["latency_us"], timing["utilisation"]["Tensor"]
 
@@ -202,7 +201,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         print_result(arguments, list(FLEET), lambda: print("\n".join(FLEET)))
         return SUCCESS
-    from neuron_sim import _core  # slow to load: only where a case runs
 
     arguments.arch = arguments.arch or _core.setting("NEURON_SIM_ARCH") or ARCHITECTURE
     names: Iterable[str] = BASIC if arguments.basic else FLEET
@@ -229,7 +227,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _use_architecture(architecture: str) -> None:
     """Sets the device's architecture, which is fixed at first use."""
-    from neuron_sim import _core, torch_device  # needs torch
+    from neuron_sim import torch_device  # imports torch
 
     if not torch_device.is_initialized():
         _core.architecture_facts(architecture)  # reports errors in it

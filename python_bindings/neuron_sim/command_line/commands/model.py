@@ -131,7 +131,9 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.host_overhead and not arguments.published:
         raise ValueError("--host-overhead goes with --published.")
     if arguments.published:
-        return _compare(arguments)
+        from neuron_sim.fidelity.published_models import command  # imports torch
+
+        return command.run(arguments)
     if arguments.model is None:
         raise ValueError("MODEL is missing; `neuron-sim model --list` prints names.")
     generates = arguments.tp is not None or arguments.context is not None
@@ -240,58 +242,6 @@ def _generated(arguments: argparse.Namespace, ranks: int, batch: int) -> dict[st
         return rows.generation(arguments.model, shape, request)
 
     return _answer(arguments, {"model": arguments.model, **sizes}, compute)
-
-
-def _compare(arguments: argparse.Namespace) -> int:
-    from neuron_sim.fidelity.published_models import generation, inference, trends  # import torch
-
-    name = arguments.model
-    if arguments.host_overhead:
-        return _compare_with_host(name, arguments)
-    generations = generation.compare(name, everywhere=arguments.arch is not None)
-    rows = inference.compare(name) if name is None or not generations else []
-    rows += generations
-
-    def text() -> None:
-        for figure in ("latency", "TTFT", "TPOT"):
-            chosen = [row for row in rows if row.figure == figure]
-            if chosen:
-                print(inference.as_text(chosen))
-        pairs = trends.trends(generations)
-        if pairs:
-            print(trends.as_text(pairs))
-
-    print_result(arguments, inference.as_objects(rows), text)
-    return SUCCESS
-
-
-def _compare_with_host(model: str | None, arguments: argparse.Namespace) -> int:
-    from neuron_sim.fidelity.published_models import (  # import torch
-        generation,
-        host_overhead,
-        inference,
-    )
-
-    if model is not None:
-        raise ValueError(f"--host-overhead is fitted to all published models, not to '{model}'.")
-    rows = inference.compare()
-    generations = generation.compare(everywhere=arguments.arch is not None)
-    rows += [row for row in generations if row.figure == "TTFT"]
-    overheads = host_overhead.fitted(rows)
-    found = host_overhead.added(rows, overheads)
-    left_out = host_overhead.left_out(rows)
-
-    def text() -> None:
-        for figure in dict.fromkeys(row.figure for row in found):
-            print(inference.as_text([row for row in found if row.figure == figure]))
-            error = inference.mean_absolute_error([r for r in left_out if r.figure == figure])
-            print(f"each model with the constants of the others: mean absolute error {error:.0%}\n")
-        for name, milliseconds in overheads.items():
-            print(f"host of {name}: {milliseconds:.3f} ms (fitted)")
-
-    fields = {"rows": inference.as_objects(found), "left_out": inference.as_objects(left_out)}
-    print_result(arguments, {"overhead_ms": overheads, **fields}, text)
-    return SUCCESS
 
 
 def _choose_architecture(arguments: argparse.Namespace) -> None:

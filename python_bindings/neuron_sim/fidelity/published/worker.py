@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from neuron_sim import _core
+from neuron_sim.fidelity.published.loading import load
 
 
 def _argument(value: Any) -> Any:
     """A declared array, without data, for {"dtype": ..., "shape": ...}; other values unchanged."""
     if not (isinstance(value, dict) and value.keys() == {"dtype", "shape"}):
         return value
-    import neuronxcc.nki.language as nl
+    import neuronxcc.nki.language as nl  # an alias that the process has after the start
 
     dtype = getattr(nl, value["dtype"])
     return type("DeclaredArray", (), {"shape": tuple(value["shape"]), "dtype": dtype})
@@ -30,8 +31,6 @@ def _argument(value: Any) -> Any:
 
 def times(launch: dict[str, Any]) -> dict[str, Any]:
     """The reply to one request."""
-    from neuron_sim.fidelity.published.loading import load
-
     module = load(Path(launch["folder"]) / launch["file"], launch)
     kernel = getattr(module, launch["function"])
     is_new = type(kernel).__module__.startswith("neuron_sim.nki.")

@@ -15,15 +15,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from neuron_sim import _core
+from neuron_sim.fidelity.replay.compare import Comparison, Figures, compare, figures
+from neuron_sim.fidelity.replay.order import unordered_waits
+from neuron_sim.fidelity.replay.program import Replay, build_replay
+from neuron_sim.fidelity.replay.reader import TRACES, read_trace, trace_names
 from neuron_sim.terminal.arguments import print_result
 from neuron_sim.terminal.exit_codes import SUCCESS
 from neuron_sim.terminal.json_output import add_json
-
-if TYPE_CHECKING:
-    from neuron_sim.fidelity.replay.compare import Comparison, Figures
-    from neuron_sim.fidelity.replay.program import Replay
 
 SUMMARY = "replay profiles of real kernels, instruction by instruction"
 
@@ -48,11 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Replays and prints."""
-    from neuron_sim import _core
-    from neuron_sim.fidelity.replay.compare import compare, figures
-    from neuron_sim.fidelity.replay.program import build_replay
-    from neuron_sim.fidelity.replay.reader import read_trace
-
     window = float(_core.architecture_facts(arguments.architecture)["tensor.gate_window"]["value"])
     replays: list[Replay] = []
     comparisons: list[Comparison] = []
@@ -75,8 +71,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def chosen(traces: Sequence[str]) -> list[tuple[Path, str]]:
     """(folder, name) of every profile that the arguments name."""
-    from neuron_sim.fidelity.replay.reader import TRACES, trace_names
-
     packaged = trace_names()
     result: list[tuple[Path, str]] = []
     for trace in traces or [str(TRACES)]:
@@ -131,8 +125,6 @@ def _figures_record(figures: Figures) -> dict[str, Any]:
 def record(replay: Replay, comparison: Comparison) -> dict[str, Any]:
     """One profile for JSON, with every instruction; times in nanoseconds since the kernel's first
     instruction."""
-    from neuron_sim.fidelity.replay.order import unordered_waits
-
     return {
         "trace": comparison.name,
         **_figures_record(comparison.figures),

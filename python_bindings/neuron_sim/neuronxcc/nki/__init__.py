@@ -6,6 +6,7 @@ arrays or CPU tensors; inside another kernel their instructions become part of i
 
 from importlib import import_module as _import_module
 
+from neuron_sim.nki.missing import missing_symbol as _missing_symbol
 from neuron_sim.nki.tracing.dtypes import DType as dtype
 
 from . import compiler, language, typing
@@ -34,8 +35,6 @@ _NOT_HERE = frozenset({"_pre_prod_kernels", "_private", "_private_kernels", "com
 
 def __getattr__(name: str):
     """Subpackages that few kernels use are imported on first use."""
-    from neuron_sim.nki.isa.missing import missing_symbol  # only for the error
-
     if name in ("isa", "nccl"):
         return _import_module(f"{__name__}.{name}")
     if not name.startswith("_") and hasattr(language, name):
@@ -43,4 +42,4 @@ def __getattr__(name: str):
             f"module 'neuronxcc.nki' has no attribute '{name}'; "
             f"it is neuronxcc.nki.language.{name}."
         )
-    raise missing_symbol("neuronxcc.nki", name, _NOT_HERE, __all__)
+    raise _missing_symbol("neuronxcc.nki", name, _NOT_HERE, __all__)

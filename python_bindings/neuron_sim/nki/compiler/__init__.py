@@ -5,7 +5,7 @@ driver of the vendor's compiler is not here.
 """
 
 from ..exports import public_names as _public_names
-from ..isa.missing import missing_symbol as _missing_symbol
+from ..missing import missing_symbol as _missing_symbol
 from . import frontend, target
 from .allocation import psum, sbuf
 from .decorators import (

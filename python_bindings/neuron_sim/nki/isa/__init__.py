@@ -6,6 +6,7 @@ ValueError, TypeError or IndexError with one sentence that names them.
 """
 
 from ..exports import public_names as _public_names
+from ..missing import missing_symbol as _missing_symbol
 from . import constants
 from .activations import activate2, activation, activation_reduce, exponential
 from .constants import (
@@ -42,7 +43,6 @@ from .gathers import (
 )
 from .instruction import NkiInstruction, NkiValidationError
 from .matrix import nc_matmul, nc_matmul_mx, nc_transpose
-from .missing import missing_symbol as _missing_symbol
 from .random_numbers import rand2, rand_get_state, rand_set_state, rng, set_rng_seed
 from .reductions import (
     tensor_partition_reduce,

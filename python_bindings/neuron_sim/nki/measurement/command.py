@@ -14,15 +14,17 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from neuron_sim.files import write_whole
+from neuron_sim.nki.measurement import program_file
+from neuron_sim.nki.measurement.profile import trace_name
+from neuron_sim.nki.measurement.tables.dma import transfer_table
+from neuron_sim.nki.measurement.tables.instructions import instruction_table
+from neuron_sim.nki.measurement.tables.run_profile import RunProfile
+from neuron_sim.nki.measurement.views import page_of
 from neuron_sim.terminal.arguments import add_command, add_commands
 from neuron_sim.terminal.exit_codes import SUCCESS, WRONG_USAGE
-
-if TYPE_CHECKING:
-    from neuron_sim.nki.measurement.program_file import ProfileFile
-    from neuron_sim.nki.measurement.tables.run_profile import RunProfile
 
 SUMMARY = "capture and view profiles of NKI kernels (neuron-profile)"
 
@@ -93,18 +95,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _capture(arguments: argparse.Namespace) -> None:
-    from neuron_sim.nki.measurement.profile import trace_name  # the command line starts quickly
-    from neuron_sim.nki.measurement.program_file import capture  # as above
-
     session = Path(arguments.session_file)
     path = session.parent / trace_name(session.name, arguments.profile_nth_exec)
-    capture(arguments.neff, path)
+    program_file.capture(arguments.neff, path)
     print(f"Profile captured: {path}")
 
 
 def _view(arguments: argparse.Namespace) -> None:
-    from neuron_sim.nki.measurement import program_file  # the same
-
     if arguments.session_file is None and arguments.neff_path is None:
         raise ValueError("view needs a trace (-s) or a program (-n).")
     files = []
@@ -124,14 +121,12 @@ def _view(arguments: argparse.Namespace) -> None:
         _write_timeline(file, output_format, path)
 
 
-def _write_timeline(file: ProfileFile, output_format: str, path: str | None) -> None:
+def _write_timeline(file: program_file.ProfileFile, output_format: str, path: str | None) -> None:
     """The formats that show more than the summary; they go to files."""
-    from neuron_sim.nki.measurement.program_file import PERFETTO  # the command starts quickly
-
     stem = os.path.splitext(file.path)[0]
     if output_format == "perfetto":
         path = path or f"{stem}.pftrace"
-        write_whole(path, file.members[PERFETTO])
+        write_whole(path, file.members[program_file.PERFETTO])
         print(f"View profile at https://ui.perfetto.dev: open {os.path.abspath(path)}")
         return
     if output_format == "parquet":
@@ -147,8 +142,6 @@ def _write_timeline(file: ProfileFile, output_format: str, path: str | None) -> 
         write_whole(path, json.dumps(document, indent=1))
         print(f"Profile written to {path}")
     else:
-        from neuron_sim.nki.measurement.views import page_of  # slow to import
-
         path = path or f"{stem}.html"
         write_whole(path, file.view(page_of))
         print(f"View profile at {Path(path).absolute().as_uri()}")
@@ -174,9 +167,6 @@ def _value(value: Any) -> str:
 def instructions(profile: RunProfile) -> Iterable[dict[str, Any]]:
     """Instructions and transfers as the vendor's JSON has them: timestamp and duration in
     nanoseconds, label of the engine or queue, opcode, operands."""
-    from neuron_sim.nki.measurement.tables.dma import transfer_table  # imports NumPy
-    from neuron_sim.nki.measurement.tables.instructions import instruction_table  # as above
-
     executed, moved = instruction_table(profile), transfer_table(profile)
     columns = ("start_ts", "duration_ns", "timeline_track", "opcode", "operands")
     for start, duration, label, opcode, operands in zip(

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 COVERAGE = 0.8
 """Share of the measured times that an interval should contain."""
 
@@ -85,8 +87,6 @@ def stored_errors() -> tuple[MeasuredError, ...]:
 
 def interval(kind: str, errors: Sequence[MeasuredError] | None = None) -> Interval:
     """The interval of a kind, from the stored errors or others; ValueError without any."""
-    import numpy as np  # slow to import, and few processes ask for an interval
-
     errors = stored_errors() if errors is None else errors
     alike = [each for each in errors if each.kind == kind]
     if len(alike) < LEAST_KERNELS:

@@ -10,7 +10,7 @@ from neuron_sim.nki.compiler.decorators import (
     skip_middle_end_transformations,
 )
 from neuron_sim.nki.exports import public_names as _public_names
-from neuron_sim.nki.isa.missing import missing_symbol as _missing_symbol
+from neuron_sim.nki.missing import missing_symbol as _missing_symbol
 
 __all__ = _public_names(globals())
 

@@ -6,9 +6,9 @@ result's, and the result is written straight into its assignment target.
 
 from neuron_sim.nki import isa as _later
 from neuron_sim.nki.exports import public_names as _public_names
-from neuron_sim.nki.isa.missing import missing_symbol as _missing_symbol
 from neuron_sim.nki.isa.selections import FP32_MIN as _FP32_MIN
 from neuron_sim.nki.isa.versions import nc_generation as _nc_generation
+from neuron_sim.nki.missing import missing_symbol as _missing_symbol
 
 from . import constants
 from .activations import activation, activation_reduce
