@@ -4,6 +4,11 @@
 A folder includes (C++) or imports (Python) others in one direction only; it has at most LARGEST
 files; its README.md, or the docstring of its __init__.py, says what lives there. An import within
 a function says why in a comment on its line.
+
+A room of the Python package is a folder or module directly in it; folders of the extension modules
+are rooms too. There are at most ROOMS, the package has at most PORCH files beside its folders, and
+no arrow between rooms runs back up: imports within functions count, and so do modules that are
+named by strings. The package's own __init__.py is its face, which no module of it imports.
 Usage: check_rooms.py [ROOT]; prints one line per violation and ends with 1 if there are any.
 """
 
@@ -14,21 +19,24 @@ import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path, PurePosixPath
 
-LARGEST = 40
+LARGEST, PORCH, ROOMS = 35, 12, 24
 #: Folders of C++ that include each other by the path from the root.
 CPP = ("device", "ops", "csrc", "python_bindings")
 PACKAGE = PurePosixPath("python_bindings/neuron_sim")
-COMPILED = ("._core", "._C")  # extension modules, which import nothing of the package
+FACE = PACKAGE / "__init__.py"
+EXTENSIONS = tuple(PACKAGE.parent / name for name in ("core_module", "torch_module"))
+COMPILED = ("._core", "._C", "._build")  # made by the build; they import nothing of the package
 #: Data; the tests, which mirror the tree; what `neuron-sim run` puts on paths (see its package).
 UNDOCUMENTED = (
     "tests/", ".", f"{PACKAGE}/fidelity/data", f"{PACKAGE}/fidelity/traces/", f"{PACKAGE}/run/bin",
     f"{PACKAGE}/run/site",
 )  # fmt: skip
 
+_DOTTED = f"{PACKAGE.name}."
 _INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 Edges = dict[str, dict[str, str]]  # folder -> folder -> "file includes file"
@@ -67,11 +75,11 @@ def _target(module: str, files: set[PurePosixPath]) -> PurePosixPath | None:
 
 
 def imports(
-    file: PurePosixPath, tree: ast.AST, files: set[PurePosixPath]
+    file: PurePosixPath, nodes: Iterable[ast.AST], files: set[PurePosixPath]
 ) -> Iterator[tuple[PurePosixPath, int]]:
-    """The files of the package that a file imports, and the line of each import."""
+    """The files of the package that a file imports, or names by a string, and the line of each."""
     package = file.relative_to(PACKAGE.parent).parent
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -81,6 +89,10 @@ def imports(
             names = [f"{prefix}.{alias.name}" for alias in node.names]
             names = [name if _target(name, files) else prefix for name in names
                      if not name.endswith(COMPILED)]  # fmt: skip
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            # The name of a package alone is a prefix of names.
+            target = _target(node.value, files) if node.value.startswith(_DOTTED) else None
+            names = [node.value] if target is not None and target.stem != "__init__" else []
         else:
             continue
         for name in names:
@@ -103,11 +115,8 @@ def python_edges(root: Path, files: list[PurePosixPath]) -> Edges:
             if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
             for child in ast.walk(node)
         }
-        bare = ast.Module(
-            [node for node in ast.walk(tree)
-             if isinstance(node, ast.Import | ast.ImportFrom) and id(node) not in checked], [],
-        )  # fmt: skip
-        for target, line in imports(file, bare, known):
+        nodes = [node for node in ast.walk(tree) if id(node) not in checked]
+        for target, line in imports(file, nodes, known):
             edges[str(file)].setdefault(str(target), f"{file}:{line} imports {target}")
     return edges
 
@@ -121,6 +130,42 @@ def package_edges(modules: Edges) -> Edges:
             if package != other and package not in other.parents:
                 edges[str(package)].setdefault(str(other), link)
     return edges
+
+
+def room(file: PurePosixPath) -> str:
+    """The room of a file of the package."""
+    return file.relative_to(PACKAGE).parts[0]
+
+
+def rooms(files: list[PurePosixPath]) -> list[str]:
+    """The rooms of the package and the folders of the extension modules."""
+    package = {room(file) for file in files if PACKAGE in file.parents and file.suffix == ".py"}
+    folders = {str(file.parent) for file in files if file.parent.parent in EXTENSIONS}
+    return sorted(package - {FACE.name} | folders)
+
+
+def room_edges(modules: Edges) -> Edges:
+    """Which room of the package imports which; the face is none."""
+    edges: Edges = defaultdict(dict)
+    for module, targets in modules.items():
+        for target, link in targets.items():
+            here, there = room(PurePosixPath(module)), room(PurePosixPath(target))
+            if here != there and FACE.name not in (here, there):
+                edges[here].setdefault(there, link)
+    return edges
+
+
+def porch(files: list[PurePosixPath], modules: Edges) -> Iterator[str]:
+    """Too many files or rooms in the package, and imports of its face."""
+    flat = sum(file.parent == PACKAGE for file in files)
+    if flat > PORCH:
+        yield f"{PACKAGE}: {flat} files beside its folders, more than {PORCH}"
+    named = rooms(files)
+    if len(named) > ROOMS:
+        yield f"{PACKAGE.parent}: {len(named)} rooms, more than {ROOMS}: {', '.join(named)}"
+    for targets in modules.values():
+        if str(FACE) in targets:
+            yield f"{targets[str(FACE)]}, the face of the package"
 
 
 def circle(edges: Edges) -> Iterator[str]:
@@ -169,10 +214,10 @@ def check_tree(root: Path) -> list[str]:
     """All violations below `root`."""
     files = tracked(root)
     modules = python_edges(root, files)
+    graphs = (cpp_edges(root, files), modules, package_edges(modules), room_edges(modules))
     return [
-        *circle(cpp_edges(root, files)),
-        *circle(modules),
-        *circle(package_edges(modules)),
+        *dict.fromkeys(line for edges in graphs for line in circle(edges)),
+        *porch(files, modules),
         *inner_imports(root, files),
         *folders(root, files),
     ]

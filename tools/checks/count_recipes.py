@@ -18,7 +18,17 @@ from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from check_rooms import LARGEST, PACKAGE, Edges, python_edges, tracked
+from check_rooms import (
+    LARGEST,
+    PACKAGE,
+    PORCH,
+    ROOMS,
+    Edges,
+    python_edges,
+    room_edges,
+    rooms,
+    tracked,
+)
 
 ARCHITECTURES = PurePosixPath("device/arch")
 INSTRUCTIONS = PurePosixPath("device/isa")
@@ -128,18 +138,11 @@ def instruction_counts(tree: Tree) -> Iterator[Count]:
     yield Count("comparisons with the name of an instruction", comparisons, 0)
 
 
-def room_of(file: PurePosixPath) -> str:
-    """The room of python_bindings that a file is in, else "": a folder or module of the package, or
-    a folder of an extension module."""
-    inside = len(file.parts) > 3 or file.parent == PACKAGE and file.suffix == ".py"
-    return "/".join(file.parts[1:3]) if file.parts[0] == "python_bindings" and inside else ""
-
-
-def _imported(rooms: Edges, start: str) -> set[str]:
+def _imported(arrows: Edges, start: str) -> set[str]:
     """A room and all that it imports, directly or not."""
     reached, ahead = {start}, [start]
     while ahead:
-        new = rooms.get(ahead.pop(), {}).keys() - reached
+        new = arrows.get(ahead.pop(), {}).keys() - reached
         reached |= new
         ahead += new
     return reached
@@ -147,19 +150,13 @@ def _imported(rooms: Edges, start: str) -> set[str]:
 
 def room_counts(tree: Tree) -> Iterator[Count]:
     """Size and directions of the rooms of python_bindings, and the largest folder of the tree."""
-    arrows: Edges = defaultdict(dict)
-    for module, targets in python_edges(tree.root, tree.files).items():
-        for target, link in targets.items():
-            room, other = room_of(PurePosixPath(module)), room_of(PurePosixPath(target))
-            if room != other:
-                arrows[room][other] = link
+    arrows = room_edges(python_edges(tree.root, tree.files))
     back = [link for a in arrows for b, link in arrows[a].items() if a in _imported(arrows, b)]
     folders = defaultdict(list)
     for file in tree.files:
         folders[file.parent].append(str(file))
-    yield Count("files in the root of neuron_sim", folders[PACKAGE], 12)
-    rooms = {*map(room_of, tree.files)} - {"", "neuron_sim/__init__.py"}
-    yield Count("rooms of python_bindings", sorted(rooms), 24)
+    yield Count("files in the root of neuron_sim", folders[PACKAGE], PORCH)
+    yield Count("rooms of python_bindings", rooms(tree.files), ROOMS)
     yield Count("arrows between them that lie on a circle", back, 0)
     yield Count("files of the largest folder", max(folders.values(), key=len), LARGEST)
 
