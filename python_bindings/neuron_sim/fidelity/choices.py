@@ -11,6 +11,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -166,7 +167,7 @@ def _effect(
 def effects(cases: Sequence[BuiltCase]) -> Iterator[Effect]:
     """The effect of every choice: rules, then fitted values by architecture."""
     for rule in rules():
-        yield _effect(rule, "rule", cases, lambda each, rule=rule: without_rule(each, rule))
+        yield _effect(rule, "rule", cases, partial(without_rule, rule=rule))
     cores = sorted({each.case.measurement.architecture for each in cases})
     for core, keys in fitted_parameters(cores, passes=False).items():
         facts = _core.architecture_facts(core)

@@ -124,8 +124,9 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.subparser.error("--results and --jobs need --leave-one-author-out")
     if arguments.thresholds:
         return _thresholds(arguments)
+    all_measurements: list[Measurement] = []
     if arguments.held_out:
-        evaluated, all_measurements = _held_out(arguments), []
+        evaluated = _held_out(arguments)
     else:
         counted, all_measurements = _chosen(arguments)
         evaluation = _evaluation(arguments)

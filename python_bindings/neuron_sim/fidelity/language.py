@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
-from neuron_sim import _core
+from neuron_sim._core import Affine, Builder, View
 
-Builder = _core.Builder
-View = _core.View
-Index = int | _core.Affine
+Index: TypeAlias = int | Affine
 
 PARTITIONS = 128
 """nl.tile_size.pmax: rows of a tile; also gemm_stationary_fmax."""

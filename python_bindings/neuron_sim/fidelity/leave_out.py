@@ -24,8 +24,10 @@ from typing import TypeAlias
 from neuron_sim.fidelity.statistics import error_percent
 
 SWEEPS = 2
-PREFERRED = (1.0, 1.12, 1.25, 1.4, 1.6, 1.8, 2.0, 2.24, 2.5, 2.8, 3.15, 3.55, 4.0, 4.5, 5.0, 5.6)
-PREFERRED += (6.3, 7.1, 8.0, 9.0)
+PREFERRED = (
+    1.0, 1.12, 1.25, 1.4, 1.6, 1.8, 2.0, 2.24, 2.5, 2.8,
+    3.15, 3.55, 4.0, 4.5, 5.0, 5.6, 6.3, 7.1, 8.0, 9.0,
+)  # fmt: skip
 """Values to choose from, times powers of ten: the preferred numbers R20 of ISO 3, 12 % apart."""
 REACH = 2.0
 """Candidates of a value lie within this factor of the published one."""

@@ -91,8 +91,7 @@ def parse_measurement(entry: Mapping[str, Any]) -> Measurement:
     if not (math.isfinite(value) and value > 0):
         raise ValueError(f"measurement '{identifier}': value {value:g} is not more than 0.")
     extra = entry.get("extra")
-    texts = ("family", "arch", "kernel", "description", "shapes", "dtype", "metric", "source")
-    texts += ("caveats",)
+    texts = "family arch kernel description shapes dtype metric source caveats".split()
     return Measurement(
         id=identifier,
         value=value,

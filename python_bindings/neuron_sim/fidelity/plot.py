@@ -21,7 +21,7 @@ MARKERS = "osD^vPXhp<>d*"
 
 def _style(families: Sequence[str]) -> dict[str, dict[str, Any]]:
     """A distinct colour and marker for each family, by alphabetical order."""
-    colours = matplotlib.colormaps["tab10"].colors
+    colours = matplotlib.color_sequences["tab10"]
     return {
         family: {"color": colours[i % len(colours)], "marker": MARKERS[i % len(MARKERS)]}
         for i, family in enumerate(sorted(families))
@@ -43,10 +43,11 @@ def _panel(axes: Axes, cases: Sequence[dict[str, Any]], styles: dict[str, Any], 
         axes.fill_between(ends, below, above, color=shade, zorder=-percent, linewidth=0)
     for family, style in styles.items():
         group = [case for case in cases if case["family"] == family]
-        points = [[case[key] for case in group] for key in ("measured", "simulated")]
+        measured, simulated = ([case[key] for case in group] for key in ("measured", "simulated"))
         axes.scatter(
-            *points, s=36, linewidths=0.4, edgecolors="white", zorder=3, label=family, **style
-        )
+            measured, simulated, s=36, linewidths=0.4, edgecolors="white", zorder=3, label=family,
+            **style,
+        )  # fmt: skip
     _name_worst(axes, cases, (low * high) ** 0.5)
     axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends, title=title, box_aspect=1)
     axes.set_xlabel("measured; shaded: within 10 % and 20 %")
@@ -92,8 +93,9 @@ def draw(cases: Sequence[dict[str, Any]], path: Path) -> None:
         if group
     ]
     styles = _style(list({case["family"] for case in known}))
-    settings = {"svg.hashsalt": "neuron_sim", "svg.fonttype": "none", "font.size": 9}
-    with matplotlib.rc_context(settings):
+    with matplotlib.rc_context(
+        {"svg.hashsalt": "neuron_sim", "svg.fonttype": "none", "font.size": 9}
+    ):
         figure = Figure(figsize=(6.2 * len(panels), 7), layout="constrained")
         for axes, (title, group) in zip(
             figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True

@@ -21,7 +21,7 @@ def _rounded(value: float | None) -> float | None:
 def _case(evaluated: Evaluated, stack: str) -> dict[str, Any]:
     measurement = evaluated.measurement
     pairs = {name: evaluated.pair(name) for name in evaluated.simulated}
-    errors = {name: pair and pair.error for name, pair in pairs.items()}
+    errors = {name: None if pair is None else pair.error for name, pair in pairs.items()}
     entry: dict[str, Any] = {
         "id": measurement.id,
         "family": measurement.family,

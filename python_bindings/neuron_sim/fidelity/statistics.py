@@ -64,7 +64,7 @@ def rank_correlation(pairs: Sequence[Pair]) -> float | None:
 
     None when fewer than SMALLEST_RANKING cases have that unit, or one side is constant.
     """
-    from scipy.stats import spearmanr  # of an extra
+    from scipy.stats import spearmanr  # type: ignore[import-untyped]  # of an extra
 
     if not pairs:
         return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from neuron_sim import _core
 from neuron_sim.fidelity import wording
@@ -159,7 +160,7 @@ def match(measurement: Measurement) -> Case | None:
 def _pair(measurement: Measurement, build: Callable[[int], _core.Program]) -> Case:
     """The slope between 8 and 32 steps: the source fits latency against the number of steps."""
     stack = published_stack(measurement)
-    launches = tuple(Launch(lambda n=n: build(n), stack) for n in (8, 32))
+    launches = tuple(Launch(partial(build, n), stack) for n in (8, 32))
     return Case(measurement, launches, slope(24))
 
 

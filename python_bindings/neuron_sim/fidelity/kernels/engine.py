@@ -71,7 +71,7 @@ class EngineTest:
         shape = list(self.sizes)
         base = self._load(builder, "x", shape)
         out = builder.argument("out", shape, self.dtype)
-        results = []
+        results: list[_core.View] = []
         for i in range(self.repeat):
             results.append(builder.sbuf(f"exp{i}", shape, self.dtype))
             builder.activation(results[-1], "exp", base, scale=float(i + 1))

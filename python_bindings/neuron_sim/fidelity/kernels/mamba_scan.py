@@ -114,7 +114,7 @@ class Scan:
             def state(s: _core.Affine) -> None:
                 a = tensors.load_a(c, s)
                 if self.variant.chunk:
-                    self._scan_chunks(b, s, delta, u, a, sums)
+                    self._scan_chunks(self.variant.chunk, b, s, delta, u, a, sums)
                     return
                 self._scan(b, s, delta, u, tensors.exponential(delta, a), sums)
 
@@ -125,6 +125,7 @@ class Scan:
 
     def _scan_chunks(
         self,
+        chunk: int,
         b: _core.Affine,
         s: _core.Affine,
         delta: _core.View,
@@ -136,7 +137,6 @@ class Scan:
         builder, tensors = self.builder, self.tensors
         carry = tensors.tile("carry", 1)
         builder.memset(carry, 0.0)
-        chunk = self.variant.chunk
         for start in range(0, self.sizes.sequence, chunk):  # static_range in the source
 
             def scan(part: slice = slice(start, start + chunk)) -> None:

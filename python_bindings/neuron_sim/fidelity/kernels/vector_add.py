@@ -107,8 +107,9 @@ def _read(measurement: Measurement) -> VectorAdd | None:
         rows = wording.number(text, "row_chunk", "chunk") or _tile(text)[0]
     else:
         columns = wording.number(text, "free_dim", "fd") or _tile(text)[1]
-    known = None not in (variant, size, dtype) and rows > 0 and columns > 0
-    if not known or rows > PARTITIONS or size % (rows * columns) != 0:
+    if variant is None or size is None or dtype is None:
+        return None
+    if not 0 < rows <= PARTITIONS or columns <= 0 or size % (rows * columns) != 0:
         return None
     return VectorAdd(measurement.architecture, variant, size, rows, columns, dtype)
 

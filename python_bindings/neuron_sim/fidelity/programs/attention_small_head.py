@@ -10,6 +10,7 @@ access patterns say, the DMA would need several times the measured total (assump
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from neuron_sim import _core
 from neuron_sim.fidelity.language import (
@@ -58,18 +59,24 @@ class _Attention:
         shapes = {"v": v_shape, "q": q_shape, "k": q_shape}
         self.local = {x: self.b.sbuf(x, shapes[x], OPERANDS) for x in "vqk"}
         for letters in step.merged_loads:
-            self.b.loop(self.tiles, lambda i, letters=letters: [self.load(x, i) for x in letters])
+            self.b.loop(self.tiles, partial(self.load_all, letters))
+
+    def load_all(self, names: str, i: Index) -> None:
+        for name in names:
+            self.load(name, i)
 
     def load(self, name: str, i: Index) -> None:
         """Rows block i: v unchanged, q and k transposed, q scaled."""
         source = self.inputs[name][block(i, PARTITIONS), :]
         target = self.local[name][:, block(i, 1), :].merge(1)
         if name == "v":
-            return self.b.dma_copy(target, source)
-        turned = transposed(self.b, load(self.b, source, OPERANDS))
+            self.b.dma_copy(target, source)
+            return
+        by_columns = transposed(self.b, load(self.b, source, OPERANDS))
         if name == "q":
-            return self.b.tensor_scalar(target, turned, "multiply", SCALE)
-        return self.b.tensor_copy(target, turned)
+            self.b.tensor_scalar(target, by_columns, "multiply", SCALE)
+        else:
+            self.b.tensor_copy(target, by_columns)
 
     def tile(self, name: str, i: Index) -> View:
         return self.local[name][:, block(i, 1), :].merge(1)

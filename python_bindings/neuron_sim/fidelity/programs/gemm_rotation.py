@@ -97,7 +97,7 @@ def hand_lhs(architecture: str, sizes: tuple[int, int, int], dtype: str) -> _cor
     g = _Gemm(architecture, sizes, dtype, transposed=False)
     b, size = g.b, 8 * PARTITIONS
     k_blocks = range(g.k // 8)
-    turns = {}
+    turns: dict[tuple[int, int], list[View]] = {}
     for m in range(g.m // 8):
         for k in k_blocks:  # lhs_T rotates over 4 x 4 buffers that live as long as the kernel
             key = (k % 4, m % 4)

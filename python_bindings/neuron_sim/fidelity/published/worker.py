@@ -23,7 +23,7 @@ def _argument(value: Any) -> Any:
     """A declared array, without data, for {"dtype": ..., "shape": ...}; other values unchanged."""
     if not (isinstance(value, dict) and value.keys() == {"dtype", "shape"}):
         return value
-    import neuronxcc.nki.language as nl  # an alias that the process has after the start
+    import neuronxcc.nki.language as nl  # the alias of `neuron-sim run`
 
     dtype = getattr(nl, value["dtype"])
     return type("DeclaredArray", (), {"shape": tuple(value["shape"]), "dtype": dtype})

@@ -132,7 +132,7 @@ def _rows(path: Path, columns: Sequence[str]) -> list[_Row]:
 
 
 def _checked_rows(path: Path, reader: Any, columns: Sequence[str]) -> Iterator[_Row]:
-    header = next(reader, [])
+    header: list[str] = next(reader, [])
     for column in columns:
         if column not in header:
             raise ValueError(f"trace file '{path.name}', line 1: no column '{column}'.")
