@@ -1,7 +1,7 @@
 """`neuron-sim run`: unchanged NKI scripts, on the simulator instead of a chip.
 
 The command starts the script in a fresh interpreter (the process is replaced, so that arguments,
-exit code, signals and tracebacks are Python's) whose environment carries four things, which
+exit code, signals and tracebacks are Python's) whose environment carries three things, which
 its child processes inherit:
 
 - PYTHONPATH begins with `run/site`, whose `sitecustomize` installs the import hook (aliases.py):

@@ -1,1 +1,1 @@
-"""Output for people in a terminal: tables, progress bars, completion of words, suggestions."""
+"""What commands share: options, JSON, tables, progress bars, suggestions, exit codes."""
