@@ -4,7 +4,7 @@ import pytest
 from neuron_sim import _core
 from neuron_sim.timeline import advice_text, advise
 from neuron_sim.timeline.advice import bound_text, roofline_text
-from neuron_sim.timeline.thresholds import CONTIGUOUS_BYTES, PARTITIONS
+from neuron_sim.timeline.thresholds import CONTIGUOUS_BYTES
 from neuron_sim.timeline.what_if import overlay, resources, scaled
 from recorded_programs import chain, product
 
@@ -65,12 +65,23 @@ def test_small_transfers_are_those_below_two_kibibytes(bytes_of_row, found):
     assert ("Small DMA transfers" in titles(loads(bytes_of_row // 4))) == found
 
 
-@pytest.mark.parametrize("partitions, found", [(PARTITIONS - 1, True), (PARTITIONS, False)])
+@pytest.mark.parametrize("partitions, found", [(127, True), (128, False)])
 def test_unused_partitions_are_found(partitions, found):
     builder = _core.Builder("few", "trn2")
     tile = builder.sbuf("tile", [partitions, 512])
     builder.memset(tile, 1.0)
     assert ("Partitions unused" in titles(builder.finish())) == found
+
+
+def test_partitions_are_unused_below_those_of_the_architecture(tmp_path):
+    wide = tmp_path / "wide.toml"
+    wide.write_text('base = "trn2"\n[override]\n"limits.partitions" = "2x"\n')
+    builder = _core.Builder("half", str(wide))
+    builder.memset(builder.sbuf("tile", [128, 512]), 1.0)
+    found = advise(builder.finish()).findings
+    assert "fewer than 256 partitions" in next(
+        each.text for each in found if each.title == "Partitions unused"
+    )
 
 
 @pytest.mark.parametrize("width, found", [(127, True), (128, False)])
