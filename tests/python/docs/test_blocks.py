@@ -114,3 +114,10 @@ def test_paths_of_the_tree_in_pages_exist(page):
         if path not in NO_PATHS and "foo" not in path and not (ROOT / path).exists()
     ]
     assert missing == []
+
+
+def test_pages_name_only_targets_of_the_makefile():
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
+        named = re.findall(r"`make ([\w-]+)", page.read_text(encoding="utf-8"))
+        assert set(named) <= targets, page.name
