@@ -39,7 +39,7 @@ class VectorAddition:
     elements: int
     simulated_us: float
     measured_us: float | None
-    """The same metric on a chip of the same architecture."""
+    """`nc_latency` of a chip of the same architecture; None where no one published it."""
 
 
 def vector_additions(architecture: str) -> Iterator[VectorAddition]:

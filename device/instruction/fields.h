@@ -337,10 +337,7 @@ Draft draft_of(const InstructionType& type, const T& instruction) {
     draft.operands.push_back(member == nullptr ? View() : instruction.*member);
   }
   draft.attributes.resize(type.attributes.size());
-  const auto fill = [&](const auto&... declaration) {
-    (declaration.draft(instruction, draft), ...);
-  };
-  std::apply(fill, T::fields());
+  std::apply([&](const auto&... field) { (field.draft(instruction, draft), ...); }, T::fields());
   return draft;
 }
 

@@ -133,7 +133,7 @@ struct OperandField {
   /// A written operand that is read as well when this attribute is true (accumulation); -1 never.
   int8_t read_if_attribute = -1;
   bool per_partition = false;  ///< [P, 1], used for all elements of its partition
-  /// Of an element-wise instruction and of Direction::kReadWrite it follows: see undefined_use().
+  /// Ignored for element-wise instructions and Direction::kReadWrite: undefined_use() knows both.
   UndefinedUse undefined = UndefinedUse::kReported;
 };
 
