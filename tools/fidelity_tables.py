@@ -86,7 +86,7 @@ def intervals(errors: Sequence[MeasuredError]) -> list[str]:
     for kind in dict.fromkeys(KINDS.values()):
         found = interval(kind, errors)
         low, high = (number(100 * (end - 1), "+.0f") for end in (found.low, found.high))
-        rows.append([kind, sum(each.kind == kind for each in errors), found.kernels, low, high])
+        rows.append([kind, sum(error.kind == kind for error in errors), found.kernels, low, high])
     lines = table("bound by;measured kernels;used for the interval;from %;to %", "lrrrr", rows)
     counts = left_out_coverage(errors)
     counts["**all**"] = (sum(n for n, _ in counts.values()), len(errors))
@@ -167,14 +167,14 @@ def replay(figures: Sequence[Mapping[str, Any]]) -> list[str]:
     """One line per trace and one for all."""
     rows = [
         [
-            each["trace"],
-            each["instructions"],
-            number(each["duration_percent"], ".2f"),
-            number(each["interval_percent"], ".2f"),
-            number(each["start_ns"], ".0f"),
-            number(each["body_percent"], "+.2f"),
+            figure["trace"],
+            figure["instructions"],
+            number(figure["duration_percent"], ".2f"),
+            number(figure["interval_percent"], ".2f"),
+            number(figure["start_ns"], ".0f"),
+            number(figure["body_percent"], "+.2f"),
         ]
-        for each in figures
+        for figure in figures
     ]
     titles = (
         "trace;instructions;median error of duration %;median error of interval %;"

@@ -83,10 +83,10 @@ def main(arguments: list[str]) -> int:
         for problem in problems():
             print(problem, file=sys.stderr)
         return bool(problems())
-    torch = next(each for each in requirements() if each.name == "torch")
+    torch = next(requirement for requirement in requirements() if requirement.name == "torch")
     with tempfile.TemporaryDirectory() as folder:
         entries = re.split(r"^(?=[a-z])", resolve(Path(folder)), flags=re.MULTILINE | re.IGNORECASE)
-    text = "".join(each for each in entries if not each.startswith(OF_TORCH))
+    text = "".join(entry for entry in entries if not entry.startswith(OF_TORCH))
     hashes = " \\\n".join(f"    --hash=sha256:{value}" for value in TORCH_HASHES)
     LOCK.write_text(f"{HEADER}{torch} \\\n{hashes}\n{text}", encoding="utf-8")
     return 0

@@ -46,7 +46,7 @@ ERRORS = FOLDER.parent / "python_bindings/neuron_sim/nki/measurement/measured_er
 def suite_report() -> dict[str, Any]:
     """The report of the published measurements; settings once per stack."""
     measurements = load_measurements()
-    counted = [each for each in measurements if each.split == "calibration"]
+    counted = [measurement for measurement in measurements if measurement.split == "calibration"]
     result = report([evaluate(each) for each in counted], repeats=measurements)
     published = core.published_stacks()
     used = {case["stack"] for case in result["cases"] if case["stack"] is not None}
@@ -100,7 +100,9 @@ def measured_errors(stored: dict[str, Any]) -> list[MeasuredError]:
 
 def errors_text(stored: dict[str, Any]) -> str:
     """The file of the errors behind intervals."""
-    lines = [json.dumps(dataclasses.asdict(each)) for each in measured_errors(stored)]
+    lines = [
+        json.dumps(dataclasses.asdict(measured_error)) for measured_error in measured_errors(stored)
+    ]
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
 

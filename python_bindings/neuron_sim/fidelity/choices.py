@@ -93,7 +93,7 @@ def build(measurements: Sequence[Measurement]) -> list[BuiltCase]:
 
 def mape(cases: Sequence[BuiltCase]) -> float:
     """Mean absolute error of the cases with all choices, in percent."""
-    return fmean(abs(error_percent(each.case.measurement.value, each.simulated)) for each in cases)
+    return fmean(abs(error_percent(case.case.measurement.value, case.simulated)) for case in cases)
 
 
 def rules() -> list[str]:
@@ -156,7 +156,7 @@ def without_rule(built: BuiltCase, rule: str) -> float:
 def _effect(
     choice: str, kind: str, cases: Sequence[BuiltCase], number: Callable[[BuiltCase], float]
 ) -> Effect:
-    numbers = [number(each) for each in cases]
+    numbers = [number(case) for case in cases]
     pairs = list(zip(cases, numbers, strict=True))
     errors = [abs(error_percent(each.case.measurement.value, found)) for each, found in pairs]
     changed = [each for each, found in pairs if abs(found / each.simulated - 1) > CHANGE]
@@ -168,7 +168,7 @@ def effects(cases: Sequence[BuiltCase]) -> Iterator[Effect]:
     """The effect of every choice: rules, then fitted values by architecture."""
     for rule in rules():
         yield _effect(rule, "rule", cases, partial(without_rule, rule=rule))
-    cores = sorted({each.case.measurement.architecture for each in cases})
+    cores = sorted({case.case.measurement.architecture for case in cases})
     for core, keys in fitted_parameters(cores, passes=False).items():
         facts = _core.architecture_facts(core)
         for key in keys:

@@ -70,9 +70,9 @@ class RetimedCases:
         results: Results | None = None,
         executor: Executor | None = None,
     ) -> None:
-        found = ((each, find_case(each)) for each in measurements)
+        found = ((measurement, find_case(measurement)) for measurement in measurements)
         self._cases: dict[str, Case] = {each.id: case for each, case in found if case is not None}
-        self._published = {each.name: each.published for each in choices}
+        self._published = {choice.name: choice.published for choice in choices}
         self._rules = frozenset(rules())
         self._results = Results() if results is None else results
         self._executor = executor
@@ -82,10 +82,13 @@ class RetimedCases:
     @property
     def measured(self) -> list[Measured]:
         """The kernels with their authors, in the order of their instructions."""
-        self._simulate(self._variant(each, {}) for each in self._cases)
-        measurements = [each.measurement for each in self._cases.values()]
+        self._simulate(self._variant(case, {}) for case in self._cases)
+        measurements = [case.measurement for case in self._cases.values()]
         measurements.sort(key=lambda each: self._instructions(each.id))
-        return [Measured(each.id, each.author, each.value) for each in measurements]
+        return [
+            Measured(measurement.id, measurement.author, measurement.value)
+            for measurement in measurements
+        ]
 
     def __call__(self, asked: Asked) -> list[float]:
         """The simulated numbers, in the measurements' units."""
@@ -101,7 +104,7 @@ class RetimedCases:
 
     def _instructions(self, kernel: str) -> int:
         timings = self._timings[self._variant(kernel, {})]
-        return sum(int(each["instructions"]) for each in timings)
+        return sum(int(timing["instructions"]) for timing in timings)
 
     def _changed(self, kernel: str, taken: Taken) -> Changed:
         """What is not as published and can concern the kernel."""
@@ -110,7 +113,7 @@ class RetimedCases:
 
         def concerns(name: str) -> bool:
             if name in self._rules:
-                return any(each[name] for each in settings)
+                return any(setting[name] for setting in settings)
             return name.partition(" ")[0] == case.measurement.architecture
 
         return {
@@ -133,7 +136,7 @@ class RetimedCases:
     def _variant(self, kernel: str, changed: Changed) -> Variant:
         off = frozenset(changed.keys() & self._rules)
         values = ((name.partition(" ")[2], changed[name]) for name in changed.keys() - off)
-        return Variant(kernel, off, frozenset(each for each in values if each[0] not in LAUNCH))
+        return Variant(kernel, off, frozenset(value for value in values if value[0] not in LAUNCH))
 
     def _number(self, kernel: str, changed: Changed) -> float:
         """The number of a simulated variant."""
@@ -144,7 +147,7 @@ class RetimedCases:
             if name in changed:
                 more[key] = changed[name] - self._published[name]
         timings = self._timings[self._variant(kernel, changed)]
-        return number_from(case, [_launched(each, *more.values()) for each in timings])
+        return number_from(case, [_launched(timing, *more.values()) for timing in timings])
 
     def _simulate(self, variants: Iterable[Variant]) -> None:
         """Times the variants that are not known, each program being compiled once."""

@@ -80,7 +80,7 @@ def _one_run(
             ones = [torch.ones(root.shape, dtype=root.dtype).to(root.device) for root in roots]
             torch.autograd.backward(roots, ones)
     return Measurement(
-        [each for each in launches if each.device == device.index],
+        [launch for launch in launches if launch.device == device.index],
         sum(each.device == device.index for each in forward),
         graphs,
         calls,

@@ -17,7 +17,7 @@ from torch.utils import _pytree as pytree
 def milliseconds(inputs: Iterable[Tensor], results: Any, facts: dict[str, Any]) -> float:
     """Time of copying all `inputs`, then the tensors in `results` of any structure, one by one;
     `facts`: every value of the architecture."""
-    tensors = [*inputs, *(each for each in pytree.tree_leaves(results) if isinstance(each, Tensor))]
+    tensors = [*inputs, *(leaf for leaf in pytree.tree_leaves(results) if isinstance(leaf, Tensor))]
     bandwidth = facts["dma.host_bytes_per_nanosecond"]["value"]
     nanoseconds = sum(
         facts["dma.host_latency"]["value"] + tensor.numel() * tensor.element_size() / bandwidth

@@ -73,7 +73,7 @@ def record_graph_runs() -> Iterator[list[CompiledGraph]]:
         yield runs
     finally:
         # Equal lists may be there: of another recording without a run.
-        _recordings[:] = [each for each in _recordings if each is not runs]
+        _recordings[:] = [recording for recording in _recordings if recording is not runs]
 
 
 def reset_compiled_graphs() -> None:

@@ -86,14 +86,14 @@ def evaluated_from(measurement: Measurement, replies: Sequence[dict[str, Any]]) 
             return Evaluated(measurement, nothing, reason=_short(reply["reason"]), has_kernel=True)
     scale = TIMES.get(measurement.unit, 1.0)
     simulated: dict[str, float | None] = {
-        each: scale * sum(reply[each][measurement.time] for reply in replies) for each in STACKS
+        stack: scale * sum(reply[stack][measurement.time] for reply in replies) for stack in STACKS
     }
     stacks = list(dict.fromkeys(reply["stack"] for reply in replies))
     return Evaluated(
         measurement,
         simulated,
         " + ".join(stacks),
-        {each: _core.published_stacks()[each]["settings"] for each in stacks},
+        {stack: _core.published_stacks()[stack]["settings"] for stack in stacks},
         has_kernel=True,
         kind=kind_of([reply["published"] for reply in replies]),
     )
@@ -112,11 +112,11 @@ def _replies(
     authors may have the same names."""
     environment = script_environment(os.environ, architecture=architecture)
     more = {"folder": str(folder), "without": list(without)}
-    requests = [dataclasses.asdict(each) | more for each in kernel.launches]
+    requests = [dataclasses.asdict(launch) | more for launch in kernel.launches]
     try:
         done = subprocess.run(
             [sys.executable, "-m", "neuron_sim.fidelity.published.worker"],
-            input="".join(json.dumps(each) + "\n" for each in requests),
+            input="".join(json.dumps(request) + "\n" for request in requests),
             capture_output=True,
             text=True,
             env=environment,

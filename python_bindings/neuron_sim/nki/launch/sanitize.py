@@ -47,8 +47,8 @@ def _made(kernel: Any, entries: list) -> list:
 def replace_overwrites(findings: list, others: list) -> list:
     """`findings` with the reads of overwritten tiles from another trace of the kernel, `others`,
     which tells the logical tiles of a ring apart."""
-    kept = [each for each in findings if each.rule != "overwritten-read"]
-    return kept + [each for each in others if each.rule == "overwritten-read"]
+    kept = [finding for finding in findings if finding.rule != "overwritten-read"]
+    return kept + [other for other in others if other.rule == "overwritten-read"]
 
 
 def report(findings: list) -> None:
@@ -82,7 +82,7 @@ def run_checked(kernel: Any, arguments: list) -> list[int]:
     findings = _made(kernel, answer["findings"])
     block.add(findings)
     if not answer["completed"]:
-        last = next(each for each in reversed(findings) if each.rule == "out-of-bounds")
+        last = next(finding for finding in reversed(findings) if finding.rule == "out-of-bounds")
         error = IndexError(last.message)
         point_at_line(error, last.source_line)
         raise error

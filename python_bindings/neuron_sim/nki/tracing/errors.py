@@ -182,8 +182,8 @@ def _kept(traceback: TracebackType | None) -> TracebackType | None:
             frames.append(traceback)
         traceback = traceback.tb_next
     result = None
-    for each in reversed(frames):
-        result = TracebackType(result, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    for frame in reversed(frames):
+        result = TracebackType(result, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
     return result
 
 

@@ -167,7 +167,7 @@ def reshape_dim(tensor, dim: int, shape):
         )
     if len(sizes) > 1:
         _not_partitions(tensor, position, "reshape_dim")
-    steps = [each * tensor.steps[position] for each in methods.dense_strides(sizes)]
+    steps = [dense_stride * tensor.steps[position] for dense_stride in methods.dense_strides(sizes)]
     return _with(
         tensor,
         tensor.shape[:position] + tuple(sizes) + tensor.shape[position + 1 :],
