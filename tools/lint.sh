@@ -25,6 +25,8 @@ run "include directions" python tools/checks/check_include_directions.py
 run "rooms" python tools/checks/check_rooms.py
 run "hardware literals" python tools/checks/check_hardware_literals.py
 run "lengths, suppressed warnings and test names" python tools/checks/check_files.py
+run "costs of recipes" python tools/checks/count_recipes.py
+run "line budget" python tools/checks/line_budget.py
 run "lock file" python tools/lock.py --check
 run "clang-tidy" python tools/run_clang_tidy.py build/tidy "$@"
 
