@@ -44,38 +44,6 @@ def test_nc_n_gather_takes_elements_of_each_partition():
     np.testing.assert_array_equal(result, np.take_along_axis(A, places.astype(np.int64), 1))
 
 
-def test_local_gather_takes_elements_for_16_partitions_at_once():
-    source = uniform(32, 50, 4)
-    places = integers(32, 3, high=50, dtype=np.uint16)
-
-    def body(src, index):
-        return old_nisa.local_gather(src, index, 4)
-
-    result = result_of(body, source, places * 4, language="old")
-    assert result.shape == (32, 3, 16, 4)
-    for core in range(2):
-        rows = slice(16 * core, 16 * core + 16)
-        flat = places[rows].flatten(order="F")
-        expected = source[rows][:, flat].reshape(16, 3, 16, 4)
-        np.testing.assert_array_equal(result[rows], expected)
-
-
-def test_the_eight_largest_values_and_where_they_are():
-    a = np.argsort(uniform(64, 40), axis=1).astype(np.float32)
-
-    def largest(x):
-        return old_nisa.max8(src=x)
-
-    def found(x):
-        return old_nisa.nc_find_index8(data=x, vals=old_nisa.max8(src=x))
-
-    expected = -np.sort(-a, axis=1)[:, :8]
-    np.testing.assert_array_equal(result_of(largest, a, language="old"), expected)
-    where = result_of(found, a, language="old")
-    assert where.dtype == np.uint32
-    np.testing.assert_array_equal(np.take_along_axis(a, where.astype(np.int64), 1), expected)
-
-
 def test_the_first_matches_are_replaced():
     a = np.argsort(uniform(64, 40), axis=1).astype(np.float32)
 

@@ -98,33 +98,6 @@ def test_affine_select_of_the_old_language_takes_tiles_in_psum():
     np.testing.assert_array_equal(result_of(body, A, language="old"), expected)
 
 
-def test_selections_of_the_old_language():
-    def copied(a, b, truth):
-        old_nisa.tensor_copy_predicated(src=a, dst=b, predicate=truth)
-        return b
-
-    result = result_of(copied, A, B, TRUTH, language="old")
-    np.testing.assert_array_equal(result, np.where(TRUTH != 0, A, B))
-
-    def selected(a, truth):
-        dst = old_nl.ndarray(a.shape, dtype=a.dtype)
-        old_nisa.select_reduce(dst=dst, predicate=truth, on_true=a, on_false=old_nisa.fp32.min)
-        return dst
-
-    result = result_of(selected, A, TRUTH, language="old")
-    np.testing.assert_array_equal(result, np.where(TRUTH != 0, A, FP32_MIN))
-
-    def ranged(a, low, high):
-        return old_nisa.range_select(
-            on_true_tile=a, comp_op0=np.greater, comp_op1=np.less_equal, bound0=low, bound1=high
-        )
-
-    low, high = np.full((128, 1), 3, np.float32), np.full((128, 1), 9, np.float32)
-    place = np.arange(30)
-    expected = np.where((place > 3) & (place <= 9), A, FP32_MIN)
-    np.testing.assert_array_equal(result_of(ranged, A, low, high, language="old"), expected)
-
-
 def test_tensor_scalar_reduce_reduces_what_it_writes():
     def body(dst, a):
         scratch = nl.ndarray(a.shape, nl.float32)
