@@ -37,12 +37,9 @@ def report(value):
 def run_apart(code, *, timeout=TIMEOUT, **environment):
     """Runs a program of Python, which has `report(value)`, to its end."""
     done = subprocess.run(
-        [sys.executable, "-c", START + code],
-        capture_output=True,
-        text=True,
-        timeout=timeout,
+        [sys.executable, "-c", START + code], capture_output=True, text=True, timeout=timeout,
         env={**os.environ, **environment},
-    )
+    )  # fmt: skip
     return Ended(done.returncode, done.stdout, done.stderr)
 
 

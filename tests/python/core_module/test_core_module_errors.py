@@ -5,11 +5,8 @@ import pytest
 from neuron_sim import _core
 
 SHAPES = {
-    "vector_add": [[300], [300]],
-    "matmul": [[70, 50], [50, 90]],
-    "transpose": [[70, 50]],
-    "bias_add_activation": [[7, 50], [50]],
-    "rms_norm": [[7, 50], [50]],
+    "vector_add": [[300], [300]], "matmul": [[70, 50], [50, 90]], "transpose": [[70, 50]],
+    "bias_add_activation": [[7, 50], [50]], "rms_norm": [[7, 50], [50]],
     "conv2d_maxpool": [[1, 3, 8, 8], [4, 3, 3, 3], [4]],
     "ffnn_forward": [[5, 8], [8, 6], [6, 4], [6], [4]],
     "ffnn_predict": [[5, 8], [8, 6], [6, 4], [6], [4]],
@@ -17,7 +14,7 @@ SHAPES = {
     "conv2d_input_gradient": [[1, 4, 6, 6], [4, 3, 3, 3], [1, 3, 8, 8]],
     "conv2d_weight_gradient": [[1, 4, 6, 6], [1, 3, 8, 8], [4, 3, 3, 3]],
     "maxpool_activation_backward": [[1, 4, 6, 6], [1, 4, 6, 6]],
-}
+}  # fmt: skip
 
 
 # Errors

@@ -168,12 +168,8 @@ def test_bytes_of_another_tile_are_no_definition():
     (found,) = builder.finish().run_checked([np.zeros((4, 30_000), np.float32)])["findings"]
     keys = ("rule", "instruction", "operand", "tile", "source_line")
     assert [found[key] for key in keys] == [
-        "uninitialised-read",
-        "dma_copy",
-        "src",
-        "second",
-        "undefined.py:9",
-    ]
+        "uninitialised-read", "dma_copy", "src", "second", "undefined.py:9",
+    ]  # fmt: skip
 
 
 def test_placements_have_names():

@@ -8,18 +8,15 @@ from neuron_sim import _core
 from test_perfetto_file import PerfettoFile
 
 SHAPES = {
-    "vector_add": [[300], [300]],
-    "matmul": [[70, 50], [50, 90]],
-    "transpose": [[70, 50]],
-    "bias_add_activation": [[7, 50], [50]],
-    "conv2d_maxpool": [[1, 3, 8, 8], [4, 3, 3, 3], [4]],
+    "vector_add": [[300], [300]], "matmul": [[70, 50], [50, 90]], "transpose": [[70, 50]],
+    "bias_add_activation": [[7, 50], [50]], "conv2d_maxpool": [[1, 3, 8, 8], [4, 3, 3, 3], [4]],
     "ffnn_forward": [[5, 8], [8, 6], [6, 4], [6], [4]],
     "ffnn_predict": [[5, 8], [8, 6], [6, 4], [6], [4]],
     "bias_add_activation_backward": [[7, 50], [7, 50], [50]],
     "conv2d_input_gradient": [[1, 4, 6, 6], [4, 3, 3, 3], [1, 3, 8, 8]],
     "conv2d_weight_gradient": [[1, 4, 6, 6], [1, 3, 8, 8], [4, 3, 3, 3]],
     "maxpool_activation_backward": [[1, 4, 6, 6], [1, 4, 6, 6]],
-}
+}  # fmt: skip
 ARCHITECTURES = ["trn1", "trn2", "trn3"]
 
 

@@ -25,12 +25,9 @@ ACTIVATIONS = [name for name in POINTWISE if name != "gelu"]
 
 def cases(count):
     return settings(
-        max_examples=count,
-        derandomize=True,
-        deadline=None,
-        database=None,
+        max_examples=count, derandomize=True, deadline=None, database=None,
         suppress_health_check=list(HealthCheck),
-    )
+    )  # fmt: skip
 
 
 def pairs(low, high):
@@ -51,12 +48,9 @@ def parameters(draw):
     filters = groups * draw(st.sampled_from([1, 2, 3] if groups > 5 else [1, 4, 20, 65]))
     kernel = [draw(st.integers(1, 4)) for _ in range(2)]
     options = {
-        "stride": draw(pairs(1, 3)),
-        "padding": draw(pairs(0, 2)),
-        "dilation": draw(pairs(1, 3)),
-        "groups": groups,
-        "pool_stride": draw(st.none() | pairs(1, 4)),
-    }
+        "stride": draw(pairs(1, 3)), "padding": draw(pairs(0, 2)), "dilation": draw(pairs(1, 3)),
+        "groups": groups, "pool_stride": draw(st.none() | pairs(1, 4)),
+    }  # fmt: skip
     pool = draw(pairs(1, 4))
     extent = []
     for axis in range(2):

@@ -28,12 +28,9 @@ SEEDS = st.integers(0, 10**6)
 
 def cases(count):
     return settings(
-        max_examples=count,
-        derandomize=True,
-        deadline=None,
-        database=None,
+        max_examples=count, derandomize=True, deadline=None, database=None,
         suppress_health_check=list(HealthCheck),
-    )
+    )  # fmt: skip
 
 
 def sizes(largest, least=1):
@@ -193,12 +190,9 @@ def test_ffnn_forward_is_all_layers(network, dtype, hidden, output, layout, seed
     x = values([batch, widths[0]], dtype, seed + 100)
     weights, biases = make_network(widths, dtype, seed)
     out = OPS.ffnn_forward(
-        laid_out(x, layout, device),
-        [laid_out(weight, layout, device) for weight in weights],
-        [bias.to(device) for bias in biases],
-        hidden_activation=hidden,
-        output_activation=output,
-    )
+        laid_out(x, layout, device), [laid_out(weight, layout, device) for weight in weights],
+        [bias.to(device) for bias in biases], hidden_activation=hidden, output_activation=output,
+    )  # fmt: skip
     low, high = network_bounds(x, weights, biases, hidden, output, device)
     assert_within(out, low, high, dtype)
 

@@ -22,12 +22,9 @@ from hypothesis import strategies as st
 SEEDS = st.integers(0, 10**6)
 DEVICES = st.sampled_from(["neuron_sim:0", "neuron_sim:1"])
 CASES = settings(
-    max_examples=50,
-    derandomize=True,
-    deadline=None,
-    database=None,
+    max_examples=50, derandomize=True, deadline=None, database=None,
     suppress_health_check=list(HealthCheck),
-)
+)  # fmt: skip
 
 
 def sizes(largest, least=1):
@@ -197,11 +194,8 @@ def test_ffnn_of_any_depth_batch_and_width(depth, data, batch, dtype, hidden, ou
     ]
     biases = [values([pair[1]], dtype, seed + 9 + i) for i, pair in enumerate(pairs)]
     out = OPS.ffnn_forward(
-        x.to(device),
-        [weight.to(device) for weight in weights],
-        [bias.to(device) for bias in biases],
-        hidden_activation=hidden,
-        output_activation=output,
-    )
+        x.to(device), [weight.to(device) for weight in weights],
+        [bias.to(device) for bias in biases], hidden_activation=hidden, output_activation=output,
+    )  # fmt: skip
     low, high = network_bounds(x, weights, biases, hidden, output, device)
     assert_within(out, low, high, dtype)

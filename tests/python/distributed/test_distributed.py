@@ -220,10 +220,6 @@ def test_tensor_parallel_has_the_results_of_the_whole_mlp():
     assert "rank 0 holds (128, 64) of up's (256, 64)" in shown
     differences = re.findall(r"(\S+): (\S+) from the whole MLP", shown)
     assert {name for name, _ in differences} == {
-        "output",
-        "up.weight",
-        "up.bias",
-        "down.weight",
-        "down.bias",
-    }
+        "output", "up.weight", "up.bias", "down.weight", "down.bias",
+    }  # fmt: skip
     assert all(float(number) < 1e-4 for _, number in differences), shown

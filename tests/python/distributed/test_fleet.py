@@ -125,20 +125,10 @@ def test_the_result_as_json_has_the_case_and_its_limit(capsys, monkeypatch):
         )
         assert status == (0 if passes else 1) and f"{SMALL}: " in errors
         assert json.loads("\n".join(lines)) == {
-            "architecture": "trn1",
-            "passed": int(passes),
-            "cases": [
-                {
-                    "name": SMALL,
-                    "passed": passes,
-                    "equal_to_torch": None,
-                    "difference": None,
-                    "latency_us": latency,
-                    "limit_us": limit,
-                    "tensor_share": share,
-                }
-            ],
-        }
+            "architecture": "trn1", "passed": int(passes),
+            "cases": [{"name": SMALL, "passed": passes, "equal_to_torch": None, "difference": None,
+                    "latency_us": latency, "limit_us": limit, "tensor_share": share}],
+        }  # fmt: skip
 
 
 def test_the_limits_of_the_course_are_for_its_own_chip(capsys):

@@ -83,11 +83,8 @@ def test_the_page_names_every_family_and_every_miss(stored):
 def test_a_miss_has_the_reason_of_the_first_mechanism_that_names_it():
     text = "| cases | what |\n|---|---|\n| `a-1`, `b-` | the first |\n| `a-` | the second |\n"
     assert [tables.reason(name, text) for name in ("a-1x", "a-2", "b-3", "c")] == [
-        "the first",
-        "the second",
-        "the first",
-        "not explained",
-    ]
+        "the first", "the second", "the first", "not explained",
+    ]  # fmt: skip
     case = {"id": "a-2", "error_percent": -20.5}
     near = {"id": "a-1", "error_percent": 20.0}
     unknown = {"id": "c", "error_percent": None}
@@ -109,11 +106,8 @@ def test_every_reason_belongs_to_a_case_that_exists(stored):
 def test_tables_escape_bars_and_show_what_is_unknown():
     assert tables.row(["a|b", 3]) == "| a\\|b | 3 |"
     assert [tables.number(value) for value in (None, 1234567.0, 0.012345, 3.0)] == [
-        "-",
-        "1,234,567",
-        "0.01235",
-        "3",
-    ]
+        "-", "1,234,567", "0.01235", "3",
+    ]  # fmt: skip
 
 
 def test_the_page_has_the_errors_of_the_authors_files(stored):

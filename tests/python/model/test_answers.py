@@ -109,12 +109,9 @@ COMMAND = [sys.executable, "-m", "neuron_sim", "model", "small:build", "--json"]
 def asked(folder, *options):
     """Standard output, and whether torch was loaded."""
     found = subprocess.run(
-        [*COMMAND, *options],
-        cwd=folder,
-        capture_output=True,
-        text=True,
+        [*COMMAND, *options], cwd=folder, capture_output=True, text=True,
         env={**os.environ, "PYTHONPROFILEIMPORTTIME": "1"},
-    )
+    )  # fmt: skip
     assert found.returncode == 0, found.stderr
     return json.loads(found.stdout)[0], " torch\n" in found.stderr
 

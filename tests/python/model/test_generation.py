@@ -33,13 +33,10 @@ def decoder_with_weights_of(llama, shape):
     decoder = Decoder(shape, ranks=1, batch=2, context=CONTEXT)
     angles = torch.arange(CONTEXT)[:, None] * llama.model.rotary_emb.inv_freq
     state = {
-        "embedding": llama.model.embed_tokens.weight,
-        "cosines": angles.cos(),
-        "sines": angles.sin(),
-        "numbers": torch.arange(float(CONTEXT)),
-        "last_norm.weight": llama.model.norm.weight,
-        "head.weight": llama.lm_head.weight,
-    }
+        "embedding": llama.model.embed_tokens.weight, "cosines": angles.cos(),
+        "sines": angles.sin(), "numbers": torch.arange(float(CONTEXT)),
+        "last_norm.weight": llama.model.norm.weight, "head.weight": llama.lm_head.weight,
+    }  # fmt: skip
     for i, layer in enumerate(llama.model.layers):
         attention, mlp = layer.self_attn, layer.mlp
         projections = attention.q_proj, attention.k_proj, attention.v_proj

@@ -35,12 +35,9 @@ ENGINE, HBM = 17.06, 410
 def run(*arguments, folder, **settings):
     """What a Python process prints."""
     found = subprocess.run(
-        [sys.executable, *arguments],
-        capture_output=True,
-        text=True,
-        cwd=folder,
+        [sys.executable, *arguments], capture_output=True, text=True, cwd=folder,
         env={**os.environ, "PYTHONWARNINGS": "ignore", **settings},
-    )
+    )  # fmt: skip
     assert found.returncode == 0, found.stderr
     return found.stdout
 

@@ -7,15 +7,12 @@ import pytest
 import torch
 
 CASES = [
-    ("Adam", {}),
-    ("Adam", {"weight_decay": 0.1, "amsgrad": True}),
-    ("AdamW", {"weight_decay": 0.1}),
-    ("AdamW", {"maximize": True, "amsgrad": True}),
-    ("SGD", {}),
+    ("Adam", {}), ("Adam", {"weight_decay": 0.1, "amsgrad": True}),
+    ("AdamW", {"weight_decay": 0.1}), ("AdamW", {"maximize": True, "amsgrad": True}), ("SGD", {}),
     ("SGD", {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}),
     ("SGD", {"momentum": 0.8, "dampening": 0.3, "maximize": True}),
     ("Adagrad", {"lr_decay": 0.1, "weight_decay": 0.2}),
-]
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

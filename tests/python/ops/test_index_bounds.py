@@ -13,32 +13,26 @@ READS = {
     "index_select": lambda x, i: x.index_select(1, i),
     "index_select_rows": lambda x, i: x.t().index_select(0, i),
     "index_select_last": lambda x, i: x.view(2, 2, 3).index_select(2, i),
-    "embedding": lambda x, i: functional.embedding(i, x.t()),
-    "index": lambda x, i: x[:, i],
-    "index_both": lambda x, i: x[torch.zeros_like(i), i],
-    "take": lambda x, i: torch.take(x[0], i),
+    "embedding": lambda x, i: functional.embedding(i, x.t()), "index": lambda x, i: x[:, i],
+    "index_both": lambda x, i: x[torch.zeros_like(i), i], "take": lambda x, i: torch.take(x[0], i),
     "nll_loss": lambda x, i: functional.nll_loss(x[:1].expand(len(i), 3), i),
     "nll_loss_pixels": lambda x, i: functional.nll_loss(
-        x[:1].view(1, 3, 1, 1).expand(1, 3, 1, len(i)), i.view(1, 1, -1)
-    ),
+        x[:1].view(1, 3, 1, 1).expand(1, 3, 1, len(i)), i.view(1, 1, -1)),
     "cross_entropy": lambda x, i: functional.cross_entropy(x[:1].expand(len(i), 3), i),
-}
+}  # fmt: skip
 WRITES = {
     "scatter": lambda x, i: x.scatter_(1, i.view(1, -1), 1.0),
     "scatter_add": lambda x, i: x.scatter_add_(1, i.view(1, -1), x.new_ones(1, len(i))),
-    "scatter_reduce": lambda x, i: x.scatter_reduce_(
-        1, i.view(1, -1), x.new_ones(1, len(i)), "amax"
-    ),
+    "scatter_reduce": lambda x, i: x.scatter_reduce_(1, i.view(1, -1), x.new_ones(1, len(i)),
+        "amax"),
     "index_put": lambda x, i: x.index_put_((torch.zeros_like(i), i), x.new_tensor(5.0)),
-    "index_put_add": lambda x, i: x.index_put_(
-        (torch.zeros_like(i), i), x.new_tensor(5.0), accumulate=True
-    ),
-    "put": lambda x, i: x.put_(i, x.new_ones(len(i))),
+    "index_put_add": lambda x, i: x.index_put_((torch.zeros_like(i), i), x.new_tensor(5.0),
+        accumulate=True), "put": lambda x, i: x.put_(i, x.new_ones(len(i))),
     "index_add": lambda x, i: x.index_add_(1, i, x.new_ones(4, len(i))),
     "index_add_1d": lambda x, i: x[0].index_add_(0, i, x.new_ones(len(i))),
     "index_copy": lambda x, i: x.index_copy_(1, i, x.new_ones(4, len(i))),
     "index_fill": lambda x, i: x.index_fill_(1, i, 2.0),
-}
+}  # fmt: skip
 INDICES = [2, 3, 5, -1, -3, -4, 2**31, 2**32, 2**32 + 1, -(2**32), 2**63 - 1, -(2**63)]
 
 

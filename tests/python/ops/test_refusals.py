@@ -163,13 +163,10 @@ def test_a_float_without_dimensions_takes_any_number():
 def test_addcdiv_refuses_to_divide_integers_by_integers(dtype):
     for first in (dtype, torch.float32):
         text = refused(
-            lambda device, t=first: torch.addcdiv(
-                torch.ones(2, dtype=t, device=device),
+            lambda device, t=first: torch.addcdiv(torch.ones(2, dtype=t, device=device),
                 torch.ones(2, dtype=dtype, device=device),
-                torch.ones(2, dtype=dtype, device=device),
-            ),
-            RuntimeError,
-        )
+                torch.ones(2, dtype=dtype, device=device)), RuntimeError,
+        )  # fmt: skip
         assert text.startswith("Integer division with addcdiv is no longer supported")
     parts = torch.ones(2), torch.tensor([2, 4], dtype=dtype)
     check(lambda x, y: torch.addcdiv(x, x, y), *parts, gradients=False)

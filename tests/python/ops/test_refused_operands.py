@@ -155,22 +155,19 @@ OUT_ELSEWHERE = {
 FLOATS_INTO_INTEGERS = {
     "cross": lambda x, out: torch.cross(x, x, dim=1, out=out),
     "histc": lambda x, out: torch.histc(x, 3, out=out),
-    "index_add": lambda x, out: torch.index_add(
-        x, 0, torch.zeros(3, dtype=torch.int64, device=x.device), x, out=out
-    ),
-    "index_reduce": lambda x, out: torch.index_reduce(
-        x, 0, torch.zeros(3, dtype=torch.int64, device=x.device), x, "amax", out=out
-    ),
+    "index_add": lambda x, out: torch.index_add(x, 0,
+        torch.zeros(3, dtype=torch.int64, device=x.device), x, out=out),
+    "index_reduce": lambda x, out: torch.index_reduce(x, 0,
+        torch.zeros(3, dtype=torch.int64, device=x.device), x, "amax", out=out),
     "kthvalue": lambda x, out: torch.kthvalue(x, 1, dim=0, out=(out, out.clone())),
     "nansum": lambda x, out: torch.nansum(x, 0, out=out),
-    "scatter_add": lambda x, out: torch.scatter_add(
-        x, 0, torch.zeros(3, 3, dtype=torch.int64, device=x.device), x, out=out
-    ),
+    "scatter_add": lambda x, out: torch.scatter_add(x, 0,
+        torch.zeros(3, 3, dtype=torch.int64, device=x.device), x, out=out),
     "softmax": lambda x, out: torch.ops.aten._softmax.out(x, 0, False, out=out),
     "sort": lambda x, out: torch.sort(x, dim=0, out=(out, out.clone())),
     "std": lambda x, out: torch.std(x, dim=0, out=out),
     "topk": lambda x, out: torch.topk(x, 2, dim=0, out=(out, out.clone())),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("operator", FLOATS_INTO_INTEGERS)

@@ -22,11 +22,8 @@ sys.path.insert(0, str(ROOT / "models"))
 import resnet
 
 pytestmark = [
-    needs_package,
-    needs_cmake,
-    # TorchScript is deprecated for Python programs; C++ programs load models with it.
-    pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning"),
-]
+    needs_package, needs_cmake, pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning"),
+]  # fmt: skip
 SIZE = 64
 CLASSES = 12
 PROGRAMS = ("training_loop", "run_exported", "classify_images")

@@ -44,12 +44,9 @@ def run(*command, **environment: str) -> subprocess.CompletedProcess:
 def run_python(program: str, folder: Path, **environment: str) -> str:
     """Runs it in an empty folder, so that nothing is found by accident."""
     result = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        cwd=folder,
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=folder,
         env={**os.environ, **environment},
-    )
+    )  # fmt: skip
     assert result.returncode == 0, result.stderr
     return result.stdout
 
@@ -194,13 +191,10 @@ def test_every_header_finds_its_includes_inside_the_package():
 def configure(source: Path, build: Path, *options: str) -> subprocess.CompletedProcess:
     launcher = shutil.which("ccache")
     return run(
-        "cmake",
-        *("-S", source, "-B", build, "-DCMAKE_BUILD_TYPE=Release"),
-        f"-DCMAKE_PREFIX_PATH={neuron_sim.cmake_prefix_path()}",
-        *options,
-        *([f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"] if launcher else []),
-        CXX="g++",
-    )
+        "cmake", *("-S", source, "-B", build, "-DCMAKE_BUILD_TYPE=Release"),
+        f"-DCMAKE_PREFIX_PATH={neuron_sim.cmake_prefix_path()}", *options,
+        *([f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"] if launcher else []), CXX="g++",
+    )  # fmt: skip
 
 
 def build(source: Path, folder: Path, *options: str) -> None:

@@ -45,12 +45,9 @@ def test_only_the_test_files_are_extracted_and_once(tmp_path, monkeypatch):
     assert (tests / "test_nn.py").read_text() == "a = 1"
     found = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file())
     assert found == [
-        "aten/src/ATen/native/UnaryOps.cpp",
-        "complete",
-        source_package.ARCHIVE,
-        "test/optim/test_x.py",
-        "test/test_nn.py",
-    ]
+        "aten/src/ATen/native/UnaryOps.cpp", "complete", source_package.ARCHIVE,
+        "test/optim/test_x.py", "test/test_nn.py",
+    ]  # fmt: skip
     assert not (tmp_path.parent / "outside.py").exists()
     (tmp_path / source_package.ARCHIVE).unlink()  # a second time needs no archive
     assert source_package.obtain(tmp_path) == tests

@@ -49,11 +49,8 @@ def test_of_three_parameters_each_combination_of_the_others_is_a_curve(drawn):
     axes = drawn(grid, rows)
     labels = {line.get_label(): line.get_ydata().tolist() for line in axes.lines}
     assert labels == {
-        "a 1, b 3": [3, 3],
-        "a 1, b 4": [4, 4],
-        "a 2, b 3": [6, 6],
-        "a 2, b 4": [8, 8],
-    }
+        "a 1, b 3": [3, 3], "a 1, b 4": [4, 4], "a 2, b 3": [6, 6], "a 2, b 4": [8, 8],
+    }  # fmt: skip
 
 
 def test_what_cannot_be_drawn_is_refused(tmp_path):

@@ -98,32 +98,22 @@ def test_an_arrow_back_up_is_found_although_modules_and_packages_have_no_circle(
 )
 def test_a_module_that_a_string_names_counts_as_imported(check, text, count):
     files = {
-        f"{PACKAGE}/a/__init__.py": "",
-        f"{PACKAGE}/a/x.py": "from neuron_sim.b import x\n",
-        f"{PACKAGE}/a/z.py": "",
-        f"{PACKAGE}/b/x.py": "",
-        f"{PACKAGE}/b/y.py": f"{text}\n",
-    }
+        f"{PACKAGE}/a/__init__.py": "", f"{PACKAGE}/a/x.py": "from neuron_sim.b import x\n",
+        f"{PACKAGE}/a/z.py": "", f"{PACKAGE}/b/x.py": "", f"{PACKAGE}/b/y.py": f"{text}\n",
+    }  # fmt: skip
     assert len(check(files)) == count
 
 
-@pytest.mark.parametrize(
-    "statement, count",
-    [
-        ("import neuron_sim", 1),
-        ("from neuron_sim import __version__", 1),
-        ("from neuron_sim import _build, b", 0),
-        ("from neuron_sim._build import VERSION", 0),
-    ],
-)
+@pytest.mark.parametrize("statement, count", [
+    ("import neuron_sim", 1),
+    ("from neuron_sim import __version__", 1),
+    ("from neuron_sim import _build, b", 0),
+    ("from neuron_sim._build import VERSION", 0),
+])  # fmt: skip
 def test_no_module_imports_the_face_of_the_package(check, statement, count):
     complaints = check(
-        {
-            f"{PACKAGE}/__init__.py": "",
-            f"{PACKAGE}/a.py": f"{statement}\n",
-            f"{PACKAGE}/b.py": "",
-        }
-    )
+        {f"{PACKAGE}/__init__.py": "", f"{PACKAGE}/a.py": f"{statement}\n", f"{PACKAGE}/b.py": ""},
+    )  # fmt: skip
     face = f"{PACKAGE}/a.py:1 imports {PACKAGE}/__init__.py, the face of the package"
     assert complaints == [face] * count
 

@@ -28,10 +28,8 @@ def autocast(dtype, **options):
 # Which operators run in which dtype. Each is called with tensors of float32 and of the low dtype.
 
 LOWERED = {
-    "mm": lambda t: t(3, 5) @ t(5, 4),
-    "matmul of batches": lambda t: t(2, 3, 5) @ t(5, 4),
-    "bmm": lambda t: torch.bmm(t(2, 3, 5), t(2, 5, 4)),
-    "mv": lambda t: torch.mv(t(3, 5), t(5)),
+    "mm": lambda t: t(3, 5) @ t(5, 4), "matmul of batches": lambda t: t(2, 3, 5) @ t(5, 4),
+    "bmm": lambda t: torch.bmm(t(2, 3, 5), t(2, 5, 4)), "mv": lambda t: torch.mv(t(3, 5), t(5)),
     "addmm": lambda t: torch.addmm(t(4), t(3, 5), t(5, 4)),
     "addmv": lambda t: torch.addmv(t(3), t(3, 5), t(5)),
     "addbmm": lambda t: torch.addbmm(t(3, 4), t(2, 3, 5), t(2, 5, 4)),
@@ -45,26 +43,18 @@ LOWERED = {
     "conv3d": lambda t: functional.conv3d(t(1, 2, 5, 5, 5), t(3, 2, 3, 3, 3)),
     "conv_transpose2d": lambda t: functional.conv_transpose2d(t(1, 3, 5, 5), t(3, 4, 3, 3)),
     "prelu": lambda t: functional.prelu(t(2, 3), t(3)),
-    "attention": lambda t: functional.scaled_dot_product_attention(
-        t(1, 2, 6, 8), t(1, 2, 6, 8), t(1, 2, 6, 8)
-    ),
-}
+    "attention": lambda t: functional.scaled_dot_product_attention(t(1, 2, 6, 8), t(1, 2, 6, 8),
+        t(1, 2, 6, 8)),
+}  # fmt: skip
 
 RAISED = {
-    "exp": lambda t: t(3, 4).exp(),
-    "expm1": lambda t: t(3, 4).expm1(),
-    "log": lambda t: t(3, 4).log(),
-    "log2": lambda t: t(3, 4).log2(),
-    "log10": lambda t: t(3, 4).log10(),
-    "log1p": lambda t: t(3, 4).log1p(),
-    "reciprocal": lambda t: t(3, 4).reciprocal(),
-    "rsqrt": lambda t: t(3, 4).rsqrt(),
-    "cosh": lambda t: t(3, 4).cosh(),
-    "sinh": lambda t: t(3, 4).sinh(),
-    "tan": lambda t: t(3, 4).tan(),
-    "pow of numbers": lambda t: t(3, 4).pow(2.5),
-    "pow of tensors": lambda t: t(3, 4).pow(t(3, 4)),
-    "number to a power": lambda t: 2.0 ** t(3, 4),
+    "exp": lambda t: t(3, 4).exp(), "expm1": lambda t: t(3, 4).expm1(),
+    "log": lambda t: t(3, 4).log(), "log2": lambda t: t(3, 4).log2(),
+    "log10": lambda t: t(3, 4).log10(), "log1p": lambda t: t(3, 4).log1p(),
+    "reciprocal": lambda t: t(3, 4).reciprocal(), "rsqrt": lambda t: t(3, 4).rsqrt(),
+    "cosh": lambda t: t(3, 4).cosh(), "sinh": lambda t: t(3, 4).sinh(),
+    "tan": lambda t: t(3, 4).tan(), "pow of numbers": lambda t: t(3, 4).pow(2.5),
+    "pow of tensors": lambda t: t(3, 4).pow(t(3, 4)), "number to a power": lambda t: 2.0 ** t(3, 4),
     "softplus": lambda t: functional.softplus(t(3, 4)),
     "layer_norm": lambda t: functional.layer_norm(t(3, 4), [4], t(4), t(4)),
     "group_norm": lambda t: functional.group_norm(t(2, 4, 5), 2, t(4), t(4)),
@@ -76,38 +66,29 @@ RAISED = {
     "huber_loss": lambda t: functional.huber_loss(t(3, 4), t(3, 4)),
     "kl_div": lambda t: functional.kl_div(t(3, 4), t(3, 4), reduction="sum"),
     "binary_cross_entropy_with_logits": lambda t: functional.binary_cross_entropy_with_logits(
-        t(3, 4), t(3, 4)
-    ),
+        t(3, 4), t(3, 4)),
     "nll_loss": lambda t: functional.nll_loss(t(3, 4), torch.tensor([0, 3, 1]).to(t.device)),
-    "logsumexp": lambda t: t(3, 4).logsumexp(1),
-    "softmax": lambda t: t(3, 4).softmax(1),
-    "log_softmax": lambda t: t(3, 4).log_softmax(1),
-    "sum": lambda t: t(3, 4).sum(),
-    "sum of a dimension": lambda t: t(3, 4).sum(1),
-    "prod": lambda t: t(3, 4).prod(),
-    "cumsum": lambda t: t(3, 4).cumsum(1),
-    "cumprod": lambda t: t(3, 4).cumprod(1),
-    "norm": lambda t: t(3, 4).norm(),
-    "norm of a dimension": lambda t: torch.norm(t(3, 4), dim=1),
+    "logsumexp": lambda t: t(3, 4).logsumexp(1), "softmax": lambda t: t(3, 4).softmax(1),
+    "log_softmax": lambda t: t(3, 4).log_softmax(1), "sum": lambda t: t(3, 4).sum(),
+    "sum of a dimension": lambda t: t(3, 4).sum(1), "prod": lambda t: t(3, 4).prod(),
+    "cumsum": lambda t: t(3, 4).cumsum(1), "cumprod": lambda t: t(3, 4).cumprod(1),
+    "norm": lambda t: t(3, 4).norm(), "norm of a dimension": lambda t: torch.norm(t(3, 4), dim=1),
     "aten's norm": lambda t: torch.ops.aten.norm.Scalar(t(3, 4), 2.0),
     "aten's norm of a dimension": lambda t: torch.ops.aten.norm.ScalarOpt_dim(t(3, 4), 2.0, [1]),
     "vector_norm": lambda t: torch.linalg.vector_norm(t(3, 4), 1.0),
     "interpolate": lambda t: functional.interpolate(t(1, 2, 5, 5), scale_factor=2),
-}
+}  # fmt: skip
 
 KEPT = {
-    "relu": lambda t: t(3, 4).relu(),
-    "gelu": lambda t: functional.gelu(t(3, 4)),
-    "tanh": lambda t: t(3, 4).tanh(),
-    "addition of a number": lambda t: t(3, 4) + 1.5,
-    "multiplication": lambda t: t(3, 4) * t(3, 4),
-    "mean": lambda t: t(3, 4).mean(),
+    "relu": lambda t: t(3, 4).relu(), "gelu": lambda t: functional.gelu(t(3, 4)),
+    "tanh": lambda t: t(3, 4).tanh(), "addition of a number": lambda t: t(3, 4) + 1.5,
+    "multiplication": lambda t: t(3, 4) * t(3, 4), "mean": lambda t: t(3, 4).mean(),
     "max_pool2d": lambda t: functional.max_pool2d(t(1, 2, 6, 6), 2),
     "avg_pool2d": lambda t: functional.avg_pool2d(t(1, 2, 6, 6), 2),
     "batch_norm": lambda t: functional.batch_norm(t(3, 4), None, None, training=True),
     "dropout of nothing": lambda t: functional.dropout(t(3, 4), 0.0),
     "concatenation": lambda t: torch.cat([t(3, 4), t(3, 4)]),
-}
+}  # fmt: skip
 
 
 class Operands:
@@ -175,16 +156,13 @@ PROMOTED = {
     "addcdiv": lambda low, wide: torch.addcdiv(low(3, 4), wide(3, 4), low(3, 4)),
     "dot": lambda low, wide: torch.dot(low(4), wide(4)),
     "tensordot": lambda low, wide: torch.tensordot(low(3, 4), wide(4, 3), dims=0),
-    "scatter_add": lambda low, wide: low(3, 4).scatter_add(
-        0, torch.zeros(2, 4, dtype=torch.int64).to(DEVICE), wide(2, 4)
-    ),
-    "index_put": lambda low, wide: low(3, 4).index_put(
-        [torch.tensor([2, 0]).to(DEVICE)], wide(2, 4)
-    ),
-    "addition": lambda low, wide: low(3, 4) + wide(3, 4),
+    "scatter_add": lambda low, wide: low(3, 4).scatter_add(0,
+        torch.zeros(2, 4, dtype=torch.int64).to(DEVICE), wide(2, 4)),
+    "index_put": lambda low, wide: low(3, 4).index_put([torch.tensor([2, 0]).to(DEVICE)],
+        wide(2, 4)), "addition": lambda low, wide: low(3, 4) + wide(3, 4),
     "concatenation": lambda low, wide: torch.cat([low(3, 4), wide(2, 4)]),
     "stack": lambda low, wide: torch.stack([low(3, 4), wide(3, 4)]),
-}
+}  # fmt: skip
 
 
 @LOWER_DTYPES

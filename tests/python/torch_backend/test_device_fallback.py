@@ -63,18 +63,15 @@ INDEX_ARITHMETIC = {
     "a sum": lambda d: torch.arange(7, device=d) + 2,
     "a comparison": lambda d: torch.arange(7, device=d) < 3,
     "a causal mask": lambda d: causal_mask(4, d),
-    "a selection": lambda d: torch.where(
-        torch.arange(3, device=d) > 1, torch.arange(3, device=d), -1
-    ),
-    "a lookup": lambda d: torch.arange(5, device=d)[torch.tensor([4, 0]).to(d)],
+    "a selection": lambda d: torch.where(torch.arange(3, device=d) > 1, torch.arange(3, device=d),
+        -1), "a lookup": lambda d: torch.arange(5, device=d)[torch.tensor([4, 0]).to(d)],
     "a scalar": lambda d: torch.tensor(2.5).to(d).i0(),
     "a scalar in double precision": lambda d: torch.tensor(3.0).to(d).double().reciprocal().float(),
     "a scalar from double precision": lambda d: torch.tensor(0.1).double().to(d).half(),
     "indices of a mask": lambda d: (torch.arange(5, device=d) > 2).nonzero(),
     "the size of a mask": lambda d: (torch.arange(5, device=d) > 2).sum(),
-    "random indices": shuffled,
-    "in place": lambda d: torch.arange(5, device=d).mul_(3),
-}
+    "random indices": shuffled, "in place": lambda d: torch.arange(5, device=d).mul_(3),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("compute", INDEX_ARITHMETIC.values(), ids=INDEX_ARITHMETIC)

@@ -50,12 +50,9 @@ def test_convolutions_round_their_operands_but_not_the_bias(groups):
     layer = nn.Conv2d(8, 12, 3, padding=1, groups=groups)
     image = torch.randn(2, 8, 9, 7)
     expected = F.conv2d(
-        rounded(image),
-        rounded(layer.weight),
-        layer.bias.detach().double(),
-        padding=1,
+        rounded(image), rounded(layer.weight), layer.bias.detach().double(), padding=1,
         groups=groups,
-    )
+    )  # fmt: skip
     layer.to("neuron_sim")
     with torch.no_grad():
         assert_sums(cast(layer)(image.to("neuron_sim")), expected)

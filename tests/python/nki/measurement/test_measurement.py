@@ -118,12 +118,9 @@ def test_a_program_file_has_listing_summary_recording_and_trace(tmp_path):
     digests = manifest.pop("members")
     assert digests.keys() == members.keys() - {"manifest.json"}
     assert manifest == {
-        "format": "neuron_sim program",
-        "version": 2,
-        "kernel": "doubled",
-        "architecture": "trn2",
+        "format": "neuron_sim program", "version": 2, "kernel": "doubled", "architecture": "trn2",
         "program": digest_of(kernel.program),
-    }
+    }  # fmt: skip
 
 
 def test_equal_programs_give_equal_files(tmp_path):

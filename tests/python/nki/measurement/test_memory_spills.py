@@ -39,11 +39,8 @@ def products(left, right):
     stationary = nl.ndarray((rows, nl.par_dim(128), 128), dtype=F32, buffer=nl.sbuf)
     moving = nl.ndarray((columns, nl.par_dim(128), 512), dtype=F32, buffer=nl.sbuf)
     sums = nl.zeros(
-        (rows, columns, nl.par_dim(128), 512),
-        dtype=F32,
-        buffer=nl.psum,
-        lazy_initialization=True,
-    )
+        (rows, columns, nl.par_dim(128), 512), dtype=F32, buffer=nl.psum, lazy_initialization=True,
+    )  # fmt: skip
     for j in nl.affine_range(columns):
         moving[j] = nl.load(right[j])
     for i in nl.affine_range(rows):
