@@ -3,6 +3,8 @@
 import neuron_sim.nki.isa as nisa
 import neuron_sim.nki.language as nl
 import numpy as np
+from isa_harness import in_hbm
+from new_tiles import loaded, output, tile
 from seeded import seeded
 
 F32 = np.float32
@@ -14,34 +16,19 @@ PLACES = np.random.default_rng(4).integers(0, 64, (128, 16)).astype(np.uint32)
 WEIGHTS = np.random.default_rng(3).uniform(-1, 1, (128, 512)).astype(F32)
 
 
-def output(a, shape=None):
-    return nl.ndarray(shape or a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
-
-
-def tile(*shape, dtype=nl.float32, buffer=nl.sbuf):
-    return nl.ndarray(shape, dtype=dtype, buffer=buffer)
-
-
-def loaded(a):
-    x = tile(*a.shape, dtype=a.dtype)
-    nisa.dma_copy(dst=x, src=a)
-    return x
-
-
 @seeded("new", "psum-bank-crossing", A, WEIGHTS)
 def product_across_two_banks(a, w, broken):
-    out, y = output(a, (64, 512)), tile(64, 512)
+    y = tile(64, 512)
     sums = tile(64, 1024, buffer=nl.psum)
     part = sums[:, 256:768] if broken else sums[:, 512:1024]
     nisa.nc_matmul(dst=part, stationary=loaded(a), moving=loaded(w))  # defect
     nisa.tensor_copy(dst=y, src=part)
-    nisa.dma_copy(dst=out, src=y)
-    return out
+    return in_hbm(nl, y)
 
 
 @seeded("new", "psum-interleaved-groups", A, WEIGHTS)
 def sums_interleaved_in_one_bank(a, w, broken):
-    out, y = output(a, (64, 256)), tile(64, 256)
+    y = tile(64, 256)
     x, z = loaded(a), loaded(w)
     sums = tile(64, 1024, buffer=nl.psum)
     parts = [sums[:, 0:128], sums[:, 128:256] if broken else sums[:, 512:640]]
@@ -52,13 +39,12 @@ def sums_interleaved_in_one_bank(a, w, broken):
             )
     for j, part in enumerate(parts):
         nisa.tensor_copy(dst=y[:, j * 128 : (j + 1) * 128], src=part)
-    nisa.dma_copy(dst=out, src=y)
-    return out
+    return in_hbm(nl, y)
 
 
 @seeded("new", "lost-sum", A)
 def sum_started_again(a, broken):
-    out, x, y = output(a, (64, 64)), loaded(a), tile(64, 64)
+    x, y = loaded(a), tile(64, 64)
     sums = tile(64, 64, buffer=nl.psum)
     for i in range(2):
         part = x[64 * i : 64 * i + 64]
@@ -66,8 +52,7 @@ def sum_started_again(a, broken):
             dst=sums, stationary=part, moving=part, accumulate=False if broken else i > 0
         )
     nisa.tensor_copy(dst=y, src=sums)
-    nisa.dma_copy(dst=out, src=y)
-    return out
+    return in_hbm(nl, y)
 
 
 @seeded("new", "out.of.bound", A, BEYOND, ROWS)
@@ -141,25 +126,23 @@ def loop_on_chip_beyond_the_input(a, beyond, within, broken):
 
 @seeded("new", "condition|endless|for ever|never", A, np.array([[3]], np.int32))
 def loop_that_never_ends(a, count, broken):
-    out, total, left = output(a), loaded(a), loaded(count)
+    total, left = loaded(a), loaded(count)
     reg = nisa.register_alloc(left)
     while reg:  # defect
         nisa.tensor_scalar(dst=total, data=total, op0=nl.multiply, operand0=2.0)
         nisa.tensor_scalar(dst=left, data=left, op0=nl.subtract, operand0=1)
         if not broken:
             nisa.register_load(reg, left)
-    nisa.dma_copy(dst=out, src=total)
-    return out
+    return in_hbm(nl, total)
 
 
 @seeded("new", "partition", A)
 def operands_of_unequal_partitions(a, broken):
-    out, x, y = output(a), loaded(a), tile(128, 64)
+    x, y = loaded(a), tile(128, 64)
     bias = tile(64 if broken else 128, 64)
     nisa.memset(dst=bias, value=1.0)
     nisa.tensor_tensor(dst=y, data1=x, data2=bias, op=nl.add)  # defect
-    nisa.dma_copy(dst=out, src=y)
-    return out
+    return in_hbm(nl, y)
 
 
 @seeded("new", "exceed", np.concatenate([A, A]))
@@ -175,24 +158,22 @@ def tile_of_too_many_partitions(a, broken):
 
 @seeded("new", "psum|PSUM", A)
 def product_into_sbuf(a, broken):
-    out, x, y = output(a, (64, 64)), loaded(a), tile(64, 64)
+    x, y = loaded(a), tile(64, 64)
     sums = tile(64, 64, buffer=nl.sbuf if broken else nl.psum)
     nisa.nc_matmul(dst=sums, stationary=x, moving=x)  # defect
     nisa.tensor_copy(dst=y, src=sums)
-    nisa.dma_copy(dst=out, src=y)
-    return out
+    return in_hbm(nl, y)
 
 
 @seeded("new", "dtype", A)
 def product_of_integers(a, broken):
-    out, y = output(a, (64, 64)), tile(64, 64)
+    y = tile(64, 64)
     x = tile(128, 64, dtype=nl.int32 if broken else nl.bfloat16)
     nisa.tensor_copy(dst=x, src=loaded(a))
     sums = tile(64, 64, buffer=nl.psum)
     nisa.nc_matmul(dst=sums, stationary=x, moving=x)  # defect
     nisa.tensor_copy(dst=y, src=sums)
-    nisa.dma_copy(dst=out, src=y)
-    return out
+    return in_hbm(nl, y)
 
 
 @seeded("new", "element", A)
@@ -204,19 +185,17 @@ def copy_of_fewer_elements(a, broken):
 
 @seeded("new", "nc_transpose", A)
 def transpose_into_the_wrong_shape(a, broken):
-    out, x, y = output(a, (64, 128)), loaded(a), tile(64, 128)
+    x, y = loaded(a), tile(64, 128)
     turned = tile(64, 64 if broken else 128, buffer=nl.psum)
     nisa.nc_transpose(dst=turned, data=x)  # defect
     nisa.tensor_copy(dst=y, src=turned)
-    nisa.dma_copy(dst=out, src=y)
-    return out
+    return in_hbm(nl, y)
 
 
 @seeded("new", "first-non-finite", A - 1)
 def square_root_of_negative_numbers(a, broken):
-    out, x, y = output(a), loaded(a), tile(128, 64)
+    x, y = loaded(a), tile(128, 64)
     if not broken:
         nisa.tensor_scalar(dst=x, data=x, op0=nl.maximum, operand0=0.0)
     nisa.activation(dst=y, op=nl.sqrt, data=x)  # defect
-    nisa.dma_copy(dst=out, src=y)
-    return out
+    return in_hbm(nl, y)

@@ -4,19 +4,13 @@ import neuron_sim.nki.collectives as ncc
 import neuron_sim.nki.isa as nisa
 import neuron_sim.nki.language as nl
 import numpy as np
+from isa_harness import in_hbm
+from new_tiles import output, tile
 from seeded import seeded
 
 F32 = np.float32
 A = np.random.default_rng(0).uniform(0.5, 2, (256, 64)).astype(F32)
 PAIR = [[0, 1]]
-
-
-def output(a, shape=None):
-    return nl.ndarray(shape or a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
-
-
-def tile(*shape, dtype=nl.float32, buffer=nl.sbuf):
-    return nl.ndarray(shape, dtype=dtype, buffer=buffer)
 
 
 def half(a, core):
@@ -157,12 +151,11 @@ def gather_into_half_the_room(a, broken):
 
 @seeded("new", "waits for itself|cannot wait", A, synchronises=True)
 def instruction_that_waits_for_its_reader(a, broken):
-    out, x, y = output(a, (128, 64)), half(a, 0), tile(128, 64)
+    x, y = half(a, 0), tile(128, 64)
     first = nisa.activation(dst=y, op=nl.exp, data=x)  # defect
     second = nisa.tensor_scalar(dst=y, data=y, op0=nl.add, operand0=1.0)
     if broken:
         first.depends_on(second)  # defect
     else:
         second.depends_on(first)
-    nisa.dma_copy(dst=out, src=y)
-    return out
+    return in_hbm(nl, y)

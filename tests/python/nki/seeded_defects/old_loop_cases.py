@@ -3,6 +3,7 @@
 import neuron_sim.neuronxcc.nki.isa as nisa
 import neuron_sim.neuronxcc.nki.language as nl
 import numpy as np
+from isa_harness import in_hbm
 from seeded import seeded
 
 F32 = np.float32
@@ -19,13 +20,11 @@ def output(a, shape=None):
 
 @seeded("old", "carried-dependency", A, synchronises=True)
 def prefix_sum_in_an_affine_range(a, broken):
-    out = output(a)
     x = nl.load(a)
     loop = nl.affine_range if broken else nl.sequential_range
     for i in loop(63):
         x[:, i + 1] = nl.add(x[:, i], x[:, i + 1])  # defect
-    nl.store(out, x)
-    return out
+    return in_hbm(nl, x)
 
 
 @seeded("old", "carried-dependency", TALL, synchronises=True)
@@ -105,13 +104,11 @@ def instances_of_one_row_of_a_grid_collide(a, broken):
 
 @seeded("old", "psum-bank-crossing", A, WEIGHTS)
 def product_across_two_banks(a, w, broken):
-    out = output(a, (64, 512))
     x, y = nl.load(a), nl.load(w)
     sums = nl.zeros((64, 1024), dtype=F32, buffer=nl.psum)
     first = 256 if broken else 512
     sums[:, first : first + 512] += nisa.nc_matmul(x, y)  # defect
-    nl.store(out, nl.copy(sums[:, first : first + 512]))
-    return out
+    return in_hbm(nl, nl.copy(sums[:, first : first + 512]))
 
 
 @seeded("old", "psum-interleaved-groups", A, WEIGHTS)
@@ -203,38 +200,30 @@ def load_of_too_many_partitions(a, broken):
 
 @seeded("old", "exceed", A, np.concatenate([WEIGHTS, WEIGHTS], 1))
 def moving_operand_too_wide(a, w, broken):
-    out = output(a, (64, 512))
     x, y = nl.load(a), nl.load(w)
     sums = nisa.nc_matmul(x, y if broken else y[:, 0:512])  # defect
-    nl.store(out, nl.copy(sums[:, 0:512]))
-    return out
+    return in_hbm(nl, nl.copy(sums[:, 0:512]))
 
 
 @seeded("old", "dtype|float32", A, A.astype(np.float16))
 def product_of_two_dtypes(a, half, broken):
-    out = output(a, (64, 64))
     x, y = nl.load(a), nl.load(half)
     sums = nisa.nc_matmul(x, y if broken else x)  # defect
-    nl.store(out, nl.copy(sums))
-    return out
+    return in_hbm(nl, nl.copy(sums))
 
 
 @seeded("old", "Illegal assignment destination shape|smaller", A)
 def sum_assigned_to_one_column(a, broken):
-    out = output(a)
     x = nl.load(a)
     total = nl.ndarray((128, 1 if broken else 64), dtype=F32, buffer=nl.sbuf)
     total[...] = nl.multiply(x, 2.0)  # defect
-    nl.store(out, nl.add(x, total))
-    return out
+    return in_hbm(nl, nl.add(x, total))
 
 
 @seeded("old", "address space", A)
 def activation_of_a_tensor_in_hbm(a, broken):
-    out = output(a)
     x = nl.exp(a if broken else nl.load(a))  # defect
-    nl.store(out, x)
-    return out
+    return in_hbm(nl, x)
 
 
 @seeded("old", "out.of.bound", A, np.array([[60]], np.int32), np.array([[59]], np.int32))
@@ -257,10 +246,8 @@ def transpose_of_columns_beyond_the_input(a, broken):
 
 @seeded("old", "first-non-finite", A - 1)
 def logarithm_of_negative_numbers(a, broken):
-    out = output(a)
     x = nl.load(a)
     if not broken:
         x = nl.abs(x) + 1.0
     y = nl.log(x)  # defect
-    nl.store(out, y)
-    return out
+    return in_hbm(nl, y)

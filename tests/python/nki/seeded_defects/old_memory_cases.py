@@ -4,6 +4,7 @@ import neuron_sim.neuronxcc.nki.compiler as ncc
 import neuron_sim.neuronxcc.nki.isa as nisa
 import neuron_sim.neuronxcc.nki.language as nl
 import numpy as np
+from isa_harness import in_hbm
 from seeded import seeded
 
 F32 = np.float32
@@ -28,23 +29,19 @@ def tile_nothing_wrote(a, broken):
 
 @seeded("old", "uninitialised-read", A)
 def one_element_nothing_wrote(a, broken):
-    out = output(a)
     x = nl.ndarray((128, 64), dtype=F32, buffer=nl.sbuf)
     x[:, 0 : 63 if broken else 64] = nl.load(a[:, 0 : 63 if broken else 64])
     y = nl.exp(x)  # defect
-    nl.store(out, y)
-    return out
+    return in_hbm(nl, y)
 
 
 @seeded("old", "uninitialised-read", A)
 def one_partition_nothing_wrote(a, broken):
-    out = output(a)
     rows = 127 if broken else 128
     x = nl.ndarray((128, 64), dtype=F32, buffer=nl.sbuf)
     x[0:rows] = nl.load(a[0:rows])
     total = nl.sum(x, axis=1, keepdims=True)  # defect
-    nl.store(out, nl.multiply(nl.load(a), total))
-    return out
+    return in_hbm(nl, nl.multiply(nl.load(a), total))
 
 
 @seeded("old", "uninitialised-read", A[:100])
@@ -74,12 +71,10 @@ def psum_nothing_wrote(a, broken):
 
 @seeded("old", "uninitialised-read", A)
 def scratch_half_written(a, broken):
-    out = output(a)
     scratch = nl.ndarray((128, 64), dtype=F32, buffer=nl.hbm)
     nl.store(scratch[0 : 64 if broken else 128], nl.load(a[0 : 64 if broken else 128]))
     x = nl.load(scratch)  # defect
-    nl.store(out, x)
-    return out
+    return in_hbm(nl, x)
 
 
 @seeded("old", "uninitialised-read", TALL)
@@ -152,14 +147,12 @@ def stale_tile_of_a_ring(a, broken):
 
 @seeded("old", "partial-overlap", A)
 def shift_in_place(a, broken):
-    out = output(a)
     x = nl.load(a)
     moved = nl.ndarray((128, 64), dtype=F32, buffer=nl.sbuf)
     moved[:, 0:1] = nl.copy(x[:, 0:1])
     target = x if broken else moved
     target[:, 1:64] = nisa.tensor_copy(x[:, 0:63])  # defect
-    nl.store(out, target)
-    return out
+    return in_hbm(nl, target)
 
 
 @seeded("old", "referenced outside of its parent scope", TALL)
@@ -175,21 +168,17 @@ def tile_used_after_its_loop(a, broken):
 
 @seeded("old", "Mutable|mutable|immutable", A)
 def output_aliases_the_input(a, broken):
-    out = output(a)
     x = nl.load(a)
     if broken:
         nl.store(a, nl.exp(x))  # defect
-    nl.store(out, x)
-    return out
+    return in_hbm(nl, x)
 
 
 @seeded("old", "capacity|does not fit|do not fit|exceed", A)
 def tiles_beyond_the_capacity(a, broken):
-    out = output(a)
     columns = 40000 if broken else 20000
     first = nl.ndarray((128, columns), dtype=F32, buffer=nl.sbuf)
     second = nl.ndarray((128, columns), dtype=F32, buffer=nl.sbuf)  # defect
     first[...] = 0
     second[...] = 0
-    nl.store(out, first[:, 0:64] + second[:, 0:64])
-    return out
+    return in_hbm(nl, first[:, 0:64] + second[:, 0:64])
