@@ -17,46 +17,6 @@ command, figures, recording, rows, sizes = (
 ROWS = {row.name: row for row in rows.ROWS}
 
 
-def test_every_goal_has_a_figure():
-    goals = {
-        (row.name, name): (goal.limit, goal.at_least)
-        for row in rows.ROWS
-        for name, (_, goal) in row.figures.items()
-        if goal is not None
-    }
-    at_most = {
-        ("convolution", "fp32"): 0.85,
-        ("convolution", "fp16"): 0.9,
-        ("convolution", "bf16"): 0.9,
-        ("matmul", "fp32"): 0.8,
-        ("resnet50", "eager"): 1.3,
-        ("resnet50", "compiled"): 1.1,
-        ("bert", "eager"): 1.3,
-        ("bert", "compiled"): 1.1,
-        **{("operators", name): 2.5 for name in ("add", "mm", "softmax", "conv", "x[idx]")},
-        ("scalar", "new programs"): 0,
-        **{("nki", f"tracing, {which}"): 2 for which in ("median", "slowest")},
-        **{("nki", f"passes, {which}"): 5 for which in ("median", "slowest")},
-        ("compile_bert", "first call"): 3,
-        ("long_trace", "time"): 1,
-        ("long_trace", "memory"): 150,
-        ("memory", "above torch's"): 200,
-        ("recording", "convolution"): 1.3,
-        ("recording", "resnet50"): 1.3,
-        ("page", "writing"): 1,
-        ("page", "opening"): 2,
-        ("page", "million, opening"): 5,
-    }
-    at_least = {
-        ("timing_only", "fp32"): 12,
-        ("timing_only", "fp16"): 12,
-        ("gil", "other thread"): 50,
-    }
-    assert goals == {key: (limit, False) for key, limit in at_most.items()} | {
-        key: (limit, True) for key, limit in at_least.items()
-    }
-
-
 @pytest.mark.parametrize("name", ROWS)
 def test_a_row_measures_each_of_its_figures_once(name):
     measured = ROWS[name].measure(sizes.TINY)
