@@ -59,21 +59,6 @@ def test_vector_add_is_the_rounded_sum(shape, dtype, layout_a, layout_b, seed, d
         assert_within(out, exact, exact, dtype)
 
 
-@cases(60)
-@given(
-    sizes(600, least=0), st.sampled_from(FLOATS + INTEGERS),
-    st.sampled_from(["naive", "tiled", "stream"]), st.integers(1, 128),
-    st.sampled_from([0, 1, 7, 512]), SEEDS,
-)  # fmt: skip
-def test_all_variants_of_vector_add_give_the_same(elements, dtype, variant, rows, free_dim, seed):
-    assume(variant != "naive" or elements <= 128)
-    a, b = values([elements], dtype, seed), values([elements], dtype, seed + 1)
-    out = OPS.vector_add(
-        a.to("neuron_sim"), b.to("neuron_sim"), variant=variant, row_chunk=rows, free_dim=free_dim,
-    )  # fmt: skip
-    assert torch.equal(out.cpu(), a + b)
-
-
 @cases(150)
 @given(
     sizes(300, least=0), sizes(600, least=0), sizes(300, least=0), st.sampled_from(FLOATS),

@@ -33,6 +33,10 @@ SEEDED_MODULES = {
     "a linear layer": lambda d: torch.nn.Linear(5, 3, device=d).weight.detach(),
     "trunc_normal_": lambda d: torch.nn.init.trunc_normal_(torch.empty(50, device=d)),
     "xavier_uniform_": lambda d: torch.nn.init.xavier_uniform_(torch.empty(5, 4, device=d)),
+    "normal_": lambda d: torch.empty(20000, device=d).normal_(3.0, 0.5),
+    "uniform_": lambda d: torch.empty(20000, device=d).uniform_(-2, 2),
+    "rand_like": lambda d: torch.rand_like(torch.empty(20000, device=d)),
+    "randint_like": lambda d: torch.randint_like(torch.empty(20000, device=d), 9),
     "a mask": lambda d: torch.rand(40, device=d) < 0.5,
 }
 

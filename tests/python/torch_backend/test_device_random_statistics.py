@@ -179,46 +179,6 @@ def test_random_numbers_of_a_batch_are_the_same_or_different_as_asked():
         dropped("error")
 
 
-# Distributions: the CPU's numbers, so only that they are what they are asked for
-
-
-def normal_distance(x, mean, deviation):
-    """How far mean and variance are from the expected ones, in standard deviations."""
-    x = x.cpu().double()
-    of_mean = abs(x.mean().item() - mean) / (deviation / math.sqrt(x.numel()))
-    of_variance = abs(x.var().item() / deviation**2 - 1) / math.sqrt(2 / x.numel())
-    return max(of_mean, of_variance)
-
-
-@DEVICES
-def test_distributions_have_their_moments_and_the_numbers_of_the_cpu(device):
-    def draw(place):
-        torch.manual_seed(12)
-        empty = torch.empty(20000, device=place)
-        return [
-            torch.rand(20000, device=place), torch.randn(20000, device=place),
-            empty.clone().normal_(3.0, 0.5), empty.clone().uniform_(-2, 2),
-            torch.normal(empty.zero_(), 2.0), torch.randint(-3, 4, (20000,), device=place),
-            torch.bernoulli(empty.fill_(0.25)), torch.randperm(500, device=place),
-            torch.multinomial(torch.tensor([1.0, 0.0, 3.0]).to(place), 20000, replacement=True),
-            torch.rand_like(empty), torch.randint_like(empty, 9),
-        ]  # fmt: skip
-
-    found = draw(device)
-    assert all(x.device == torch.device(device) for x in found)
-    assert all(torch.equal(x.cpu(), y) for x, y in zip(found, draw("cpu"), strict=True))
-    uniform, normal, shifted, wide, doubled, integers, flips, order, picks, *_ = found
-    assert normal_distance(uniform - 0.5, 0, math.sqrt(1 / 12)) < 4
-    assert 0 <= uniform.min().item() and uniform.max().item() < 1
-    assert normal_distance(normal, 0, 1) < 4 and normal_distance(doubled, 0, 2) < 4
-    assert normal_distance(shifted, 3, 0.5) < 4
-    assert normal_distance(wide, 0, math.sqrt(16 / 12)) < 4
-    assert sorted(set(integers.tolist())) == list(range(-3, 4))
-    assert kept_share(1 - flips.cpu(), 0.25) < 4
-    assert sorted(order.tolist()) == list(range(500))
-    assert set(picks.tolist()) == {0, 2} and kept_share(picks.cpu() == 0, 0.75) < 4
-
-
 def test_initialisations_draw_the_numbers_of_the_cpu():
     for name in ("kaiming_uniform_", "xavier_normal_", "trunc_normal_", "orthogonal_"):
         torch.manual_seed(5)
