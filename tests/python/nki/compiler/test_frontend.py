@@ -4,7 +4,7 @@ import neuron_sim.nki as nki
 import neuron_sim.nki.language as nl
 import numpy as np
 import pytest
-from isa_harness import target
+from isa_harness import in_hbm, target
 from neuron_sim.nki.compiler.frontend import NKIFrontend, ParserFrontend, TracerFrontend
 from nki_errors import error_of
 
@@ -12,9 +12,7 @@ A = np.zeros((128, 8), np.float32)
 
 
 def double(a, factor=2.0):
-    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
-    nl.store(out, nl.load(a) * factor)
-    return out
+    return in_hbm(nl, nl.load(a) * factor)
 
 
 @pytest.mark.parametrize("frontend", [ParserFrontend(), TracerFrontend()])

@@ -4,7 +4,7 @@ import neuron_sim.nki.isa as nisa
 import neuron_sim.nki.language as nl
 import numpy as np
 import pytest
-from isa_harness import BFLOAT16, integers, uniform, write
+from isa_harness import BFLOAT16, in_hbm, integers, uniform, write
 
 A, B = uniform(128, 96), uniform(128, 96)
 COLUMN = uniform(128, 1)
@@ -152,11 +152,9 @@ def test_a_tensor_in_hbm_is_refused():
 
     @nki.jit
     def kernel(a):
-        out = nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm)
         tile = nl.load(a)
         nisa.tensor_tensor(tile, a, tile, nl.add)
-        nl.store(out, tile)
-        return out
+        return in_hbm(nl, tile)
 
     with pytest.raises(ValueError) as caught:
         kernel(A)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from isa_functions import entries
 from isa_functions.tiles import hundreds
-from isa_harness import integers, result_of, target
+from isa_harness import in_hbm, integers, result_of, target
 
 EXAMPLES = entries("examples")
 
@@ -51,9 +51,7 @@ def test_dma_transpose_of_16_rows(source):
     @nki.jit
     def kernel(a):
         turned = nisa.dma_transpose(a[:, :] if source == "hbm" else nl.load(a)[:, :])
-        out = nl.ndarray(turned.shape, dtype=turned.dtype, buffer=nl.shared_hbm)
-        nl.store(out, turned)
-        return out
+        return in_hbm(nl, turned)
 
     a = hundreds(16, 128).astype(np.float16)
     for architecture in ("trn1", "trn2"):

@@ -5,7 +5,7 @@ import neuron_sim.nki.isa as nisa
 import neuron_sim.nki.language as nl
 import numpy as np
 import pytest
-from isa_harness import BFLOAT16, integers, target, uniform, write
+from isa_harness import BFLOAT16, in_hbm, integers, target, uniform, write
 
 
 def product(dst, stationary, moving, **options):
@@ -73,15 +73,13 @@ def test_fp32_operands_take_four_passes_and_onezero_ones_two():
     def times(dtype, **options):
         @nki.jit
         def kernel(a, b):
-            out = nl.ndarray((128, 512), nl.float32, buffer=nl.shared_hbm)
             x, y = nl.load(a), nl.load(b)
             results = [nl.ndarray((128, 512), nl.float32, buffer=nl.psum) for _ in range(4)]
             for i in range(40):
                 nisa.nc_matmul(results[i % 4], x, y, accumulate=False, **options)
             copy = nl.ndarray((128, 512), nl.float32)
             nisa.tensor_copy(copy, results[0])
-            nl.store(out, copy)
-            return out
+            return in_hbm(nl, copy)
 
         a, b = uniform(128, 128, dtype=dtype), uniform(128, 512, dtype=dtype)
         with target("trn2"):

@@ -5,7 +5,7 @@ import neuron_sim.neuronxcc.nki.isa as nisa
 import neuron_sim.neuronxcc.nki.language as nl
 import numpy as np
 import pytest
-from isa_harness import integers, uniform
+from isa_harness import in_hbm, integers, uniform
 
 
 def test_dma_copy_copies_adds_gathers_and_skips():
@@ -39,9 +39,7 @@ def test_an_index_out_of_bounds_is_an_error_when_the_kernel_runs():
         gathered = nl.ndarray((8, 20), data.dtype)
         p, f = nl.mgrid[0:8, 0:20]
         nisa.dma_copy(dst=gathered[p, f], src=data[index, f])
-        out = nl.ndarray((8, 20), data.dtype, buffer=nl.shared_hbm)
-        nl.store(out, gathered)
-        return out
+        return in_hbm(nl, gathered)
 
     rows = np.arange(43, 51, dtype=np.int32)[:, None]
     data = uniform(50, 20)

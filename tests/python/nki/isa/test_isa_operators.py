@@ -6,7 +6,7 @@ import neuron_sim.neuronxcc.nki.language as old_nl
 import neuron_sim.nki.language as new_nl
 import numpy as np
 import pytest
-from isa_harness import BFLOAT16, integers, result_of, uniform
+from isa_harness import BFLOAT16, in_hbm, integers, result_of, uniform
 
 LANGUAGES = {"new": new_nl, "old": old_nl}
 A, B = uniform(64, 45), uniform(64, 45)
@@ -192,9 +192,7 @@ def test_a_tensor_in_hbm_is_no_operand():
 
     @nki.jit
     def kernel(a):
-        out = old_nl.ndarray(a.shape, a.dtype, buffer=old_nl.shared_hbm)
-        old_nl.store(out, old_nl.exp(a))
-        return out
+        return in_hbm(old_nl, old_nl.exp(a))
 
     with pytest.raises(ValueError) as caught:
         kernel(A)

@@ -6,7 +6,7 @@ import neuron_sim.neuronxcc.nki.isa as nisa
 import neuron_sim.neuronxcc.nki.language as nl
 import numpy as np
 import pytest
-from isa_harness import uniform
+from isa_harness import in_hbm, uniform
 from nki_errors import error_of
 
 A, B, COLUMN = uniform(128, 40), uniform(128, 40), uniform(128, 1)
@@ -15,9 +15,7 @@ A, B, COLUMN = uniform(128, 40), uniform(128, 40), uniform(128, 1)
 def kernel_of(compute, dtype, shape=A.shape):
     @nki.jit
     def kernel(a, b, column):
-        out = nl.ndarray(shape, dtype=nl.float32, buffer=nl.shared_hbm)
-        nl.store(out, compute(nl.load(a), nl.load(b), nl.load(column, dtype=dtype)))
-        return out
+        return in_hbm(nl, compute(nl.load(a), nl.load(b), nl.load(column, dtype=dtype)))
 
     return kernel
 

@@ -4,7 +4,7 @@ import neuron_sim.neuronxcc.nki as nki
 import neuron_sim.neuronxcc.nki.language as nl
 import numpy as np
 import pytest
-from isa_harness import uniform
+from isa_harness import in_hbm, uniform
 from nki_errors import error_of
 
 
@@ -13,9 +13,7 @@ def loaded(shape, index_of):
 
     @nki.jit
     def kernel(in_tensor):
-        out = nl.ndarray(shape, dtype=in_tensor.dtype, buffer=nl.shared_hbm)
-        nl.store(out, nl.load(in_tensor[index_of()]))
-        return out
+        return in_hbm(nl, nl.load(in_tensor[index_of()]))
 
     return kernel
 

@@ -4,7 +4,7 @@ import neuron_sim.neuronxcc.nki as nki
 import neuron_sim.neuronxcc.nki.language as nl
 import numpy as np
 import pytest
-from isa_harness import uniform
+from isa_harness import in_hbm, uniform
 from nki_errors import error_of
 
 
@@ -136,12 +136,10 @@ def test_loops_nest_deeper_than_the_program_can_count():
 def test_a_sum_over_a_loop_is_kept_in_one_tile():
     @nki.jit
     def kernel(a):
-        out = nl.ndarray(a.shape[1:], dtype=a.dtype, buffer=nl.shared_hbm)
         total = nl.zeros(a.shape[1:], dtype=a.dtype)
         for i in nl.affine_range(a.shape[0]):
             total += nl.load(a[i])
-        nl.store(out, total)
-        return out
+        return in_hbm(nl, total)
 
     a = uniform(5, 8, 3)
     assert np.allclose(kernel(a), a.sum(0), rtol=1e-6)
