@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import statistics
 import sys
 from pathlib import Path
 
@@ -55,31 +54,6 @@ def test_the_stored_numbers_come_out_again(stored):
     assert compared >= 10
 
 
-def test_the_rows_that_nothing_was_fitted_to_are_summed_up_by_the_profiled_execution(stored):
-    errors = {"1": [], "10": []}
-    for case in stored["held_out"]["cases"]:
-        tenth = case["family"] == "nki_library_mlp_tkg"
-        errors["10" if tenth else "1"].append(case["error_percent"])
-    lines = evidence_tables.held_out(stored["held_out"])
-    for execution, found in errors.items():
-        (line,) = [each for each in lines if each.startswith(f"| {execution} | {len(found)} |")]
-        mean, bias = sum(map(abs, found)) / len(found), sum(found) / len(found)
-        assert f"| {mean:.1f} | {statistics.median(map(abs, found)):.1f} |" in line
-        assert f"| {bias:+.1f} |" in line
-    assert evidence_tables.held_out(None) == ["No run is stored."]
-
-
-def test_the_page_names_every_family_and_every_miss(stored):
-    text = tool.page(stored)
-    for family in stored["fidelity"]["families"]:
-        assert f"| {family} |" in text
-    for case in stored["fidelity"]["cases"]:
-        error = case["error_percent"]
-        missed = error is not None and abs(error) > tables.LARGE_ERROR
-        assert missed == (f"| `{case['id']}` | {tables.number(error, '+.1f')} |" in text)
-    assert (ROOT / "docs" / "fidelity.svg").is_file()
-
-
 def test_a_miss_has_the_reason_of_the_first_mechanism_that_names_it():
     text = "| cases | what |\n|---|---|\n| `a-1`, `b-` | the first |\n| `a-` | the second |\n"
     assert [tables.reason(name, text) for name in ("a-1x", "a-2", "b-3", "c")] == [
@@ -101,23 +75,6 @@ def test_every_reason_belongs_to_a_case_that_exists(stored):
     for beginnings, _ in mechanisms:
         for start in beginnings:
             assert any(name.startswith(start) for name in names), start
-
-
-def test_tables_escape_bars_and_show_what_is_unknown():
-    assert tables.row(["a|b", 3]) == "| a\\|b | 3 |"
-    assert [tables.number(value) for value in (None, 1234567.0, 0.012345, 3.0)] == [
-        "-", "1,234,567", "0.01235", "3",
-    ]  # fmt: skip
-
-
-def test_the_page_has_the_errors_of_the_authors_files(stored):
-    published = stored["published"]
-    text = tool.page(stored)
-    for name, each in published["families"].items():
-        assert f"| {name} | {each['cases']} | {each['mape_percent']:.1f} |" in text
-    for identifier in published["failed"]:
-        assert f"| `{identifier}` |" in text
-    assert tables.foreign_files(None) == ["No run is stored."]
 
 
 def test_published_stores_the_commands_report(monkeypatch, tmp_path, stored):
