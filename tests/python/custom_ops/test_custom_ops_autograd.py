@@ -150,13 +150,11 @@ def test_ffnn_forward_has_gradients_of_all_layers(place, hidden, output):
 def test_only_wanted_gradients_are_computed(place, wanted):
     calls = [
         (lambda a, b, c: OPS.vector_add(OPS.matmul(a, b), c), [(3, 4), (4, 5), (5,)]),
-        (
-            lambda a, b, c: OPS.bias_add_activation(OPS.matmul(a, b), c, "tanh"),
-            [(3, 4), (4, 5), (5,)],
-        ),
+        (lambda a, b, c: OPS.bias_add_activation(OPS.matmul(a, b), c, "tanh"),
+            [(3, 4), (4, 5), (5,)]),
         (lambda a, b, c: OPS.conv2d_maxpool(a, b, c, 1), [(1, 2, 4, 4), (3, 2, 1, 1), (3,)]),
         (lambda a, b, c: OPS.ffnn_forward(a, [b], [c]), [(3, 4), (4, 5), (5,)]),
-    ]
+    ]  # fmt: skip
     for call, shapes in calls:
         every = [normal(*shape, seed=i).to(place).clone() for i, shape in enumerate(shapes)]
         some = [x.clone().requires_grad_(bool(wanted >> i & 1)) for i, x in enumerate(every)]

@@ -73,11 +73,9 @@ def test_a_graph_reads_what_it_reduced_again(results):
     products = [tensor @ weight for tensor, weight in zip(tensors, weights, strict=True)]
     for rank in range(WORLD):
         expected = [
-            sum(tensors) - tensors[rank],
-            sum(products) + products[rank],
-            tensors[rank],
+            sum(tensors) - tensors[rank], sum(products) + products[rank], tensors[rank],
             weights[rank],
-        ]
+        ]  # fmt: skip
         assert_all_equal(results[rank]["compiled"], expected)
 
 

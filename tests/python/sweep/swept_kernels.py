@@ -6,11 +6,9 @@ import nki.language as nl
 
 INPUTS = {"a": "bfloat16[768, 768]", "b": "bfloat16[768, 1024]"}
 PARAMETERS = {
-    "rows": [1, 2, 3, 6],
-    "columns": [1, 2, 4, 8, 16],
-    "width": [64, 128, 256],
+    "rows": [1, 2, 3, 6], "columns": [1, 2, 4, 8, 16], "width": [64, 128, 256],
     "depth": [1, 2, 3, 4, 6],
-}
+}  # fmt: skip
 """300 tilings: blocks of `rows` x `columns` tiles of the result, each 128 x `width`; `depth` tiles
 of the inner dimension are loaded at once."""
 

@@ -10,11 +10,9 @@ A, B = uniform(128, 60), uniform(128, 60)
 CUBE = uniform(33, 4, 5, 6)
 
 REDUCTIONS = {
-    "add": (nl.add, np.sum),
-    "multiply": (np.multiply, np.prod),
-    "maximum": (nl.maximum, np.max),
+    "add": (nl.add, np.sum), "multiply": (np.multiply, np.prod), "maximum": (nl.maximum, np.max),
     "minimum": (np.min, np.min),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("op", REDUCTIONS)
