@@ -174,6 +174,14 @@ def test_an_entry_is_judged_when_all_its_files_were_run():
     assert "test_nn T.gone" in pytorch_files.stale(known, ["test_nn"], results)[0]
 
 
+def test_every_entry_has_a_reason_and_a_file():
+    import exclusions
+    import pytorch_files
+    from source_package import FILES
+
+    exclusions.load(pytorch_files.LIST, FILES)
+
+
 def _take(case):
     if case == "memory":
         held = bytearray(b"1") * 700_000_000
@@ -193,3 +201,18 @@ def test_a_case_that_takes_too_much_memory_is_lost_alone(case, expected):
 
     found = dict(run_all([case, "next"], _take, str, 1, 50.0, 0.6))
     assert found == {case: expected, "next": "next"}
+
+
+def test_the_names_of_the_older_release_are_there():
+    import older_names
+    from torch.testing._internal import common_device_type, common_methods_invocations
+
+    older_names.provide()
+    entry = common_methods_invocations.xfail("add")
+    assert entry == common_device_type.xfail("add")
+
+    @common_methods_invocations.skipOps("TestX", "test_y", {entry})
+    def test_y():
+        pass
+
+    assert list(test_y._op_overrides) == ["add"]
