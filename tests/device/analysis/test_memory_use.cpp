@@ -14,8 +14,8 @@ constexpr Dtype kFloat = Dtype::kFloat32;
 
 TEST(MemoryUse, NamesTheMostLiveBytesAndTheLiveRangeOfEveryTensor) {
   Builder builder("kernel", load_architecture("trn2"));
-  const View sum = builder.psum("sum", {128, 8});
-  const View first = builder.sbuf("tile[0]", {128, 64}, kFloat);
+  const View sum = builder.psum("sum", {128, 8}),
+             first = builder.sbuf("tile[0]", {128, 64}, kFloat);
   const View second = builder.sbuf("tile[1]", {128, 64}, kFloat);
   const View other = builder.sbuf("other", {128, 16}, kFloat);
   builder.emit(Memset{first, 1});

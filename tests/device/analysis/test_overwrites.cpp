@@ -37,8 +37,7 @@ TEST(Overwrites, NamesBothTilesAndTheThreeInstructions) {
 
 TEST(Overwrites, TilesThatAreWrittenAgainBeforeTheyAreReadAreNone) {
   Builder builder("in turns", trn2());
-  const View a = placed(builder, "a", {64, 8}, 0);
-  const View b = placed(builder, "b", {64, 8}, 0);
+  const View a = placed(builder, "a", {64, 8}, 0), b = placed(builder, "b", {64, 8}, 0);
   const View c = placed(builder, "c", {64, 8}, 32);
   builder.loop(5, [&](const Affine&) {
     for (const View& tile : {a, b}) {
@@ -51,8 +50,7 @@ TEST(Overwrites, TilesThatAreWrittenAgainBeforeTheyAreReadAreNone) {
 
 TEST(Overwrites, AnIterationMayOverwriteWhatTheNextOneReads) {
   Builder builder("next iteration", trn2());
-  const View a = placed(builder, "a", {64, 8}, 0);
-  const View b = placed(builder, "b", {64, 8}, 0);
+  const View a = placed(builder, "a", {64, 8}, 0), b = placed(builder, "b", {64, 8}, 0);
   const View c = placed(builder, "c", {64, 8}, 32);
   builder.emit(Memset{a, 1});
   builder.loop(2, [&](const Affine&) {
@@ -78,8 +76,7 @@ TEST(Overwrites, OtherPartitionsAndOtherMemoriesShareNothing) {
 
 TEST(Overwrites, ATileThatReadsAnotherThroughItsOwnNameIsNone) {
   Builder builder("view", trn2());
-  const View a = placed(builder, "a", {32, 8}, 0);
-  const View same = placed(builder, "same", {32, 8}, 0);
+  const View a = placed(builder, "a", {32, 8}, 0), same = placed(builder, "same", {32, 8}, 0);
   const View c = placed(builder, "c", {32, 8}, 32);
   builder.emit(Memset{a, 1});
   builder.emit(TensorCopy{c, same});

@@ -127,8 +127,8 @@ TEST(TwoCores, KeepFp32CopiesOfWhatTheyReceive) {
     builder.core(core, [&] {
       const View own = builder.sbuf("own", {16, 8}, Dtype::kBfloat16);
       const View received = builder.sbuf("received", {16, 8}, Dtype::kBfloat16);
-      const View x = builder.sbuf("x", {16, 9}, Dtype::kBfloat16);
-      const View sum = builder.psum("sum", {8, 9});
+      const View x = builder.sbuf("x", {16, 9}, Dtype::kBfloat16),
+                 sum = builder.psum("sum", {8, 9});
       const View result = builder.sbuf("result", {8, 9}, kFloat);
       builder.emit(DmaCopy{.dst = own, .src = weights.select(0, core)});
       builder.emit(DmaCopy{.dst = x, .src = moving});
@@ -163,8 +163,7 @@ std::shared_ptr<const Program> producer_and_consumer(bool barrier, EngineKind en
   Builder builder("pipeline", load_architecture("trn2"));
   const View in = builder.argument("in", {3, 10}, kFloat);
   const View shared = builder.argument("shared", {3, 10}, kFloat);
-  const View out = builder.argument("out", {3, 10}, kFloat);
-  const View data = shared;
+  const View out = builder.argument("out", {3, 10}, kFloat), data = shared;
   builder.core(0, [&] {
     const View t = builder.sbuf("t", {3, 10}, kFloat);
     builder.emit(DmaCopy{.dst = t, .src = in});

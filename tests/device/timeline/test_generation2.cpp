@@ -14,8 +14,7 @@ double interval(Dtype dtype, bool same_weights) {
   Builder builder("products", load_architecture("trn1"));
   const View weights[] = {builder.sbuf("w", {128, 128}, dtype),
                           builder.sbuf("w", {128, 128}, dtype)};
-  const View moving = builder.sbuf("m", {128, 512}, dtype);
-  const View sum = builder.psum("s", {128, 512});
+  const View moving = builder.sbuf("m", {128, 512}, dtype), sum = builder.psum("s", {128, 512});
   const auto body = [&](int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
       builder.emit(

@@ -192,8 +192,7 @@ TEST(Timeline, LoadsOneTableForExponentialsAndLogarithms) {
 std::vector<StepEvent> products(Bench& bench, int count, int64_t columns, bool alternate,
                                 Dtype dtype = Dtype::kBfloat16, bool warm = false) {
   const View weights[] = {bench.tile("w", dtype), bench.tile("w", dtype)};
-  const View moving = bench.tile("m", dtype);
-  const View sum = bench.builder.psum("sum", {128, 512});
+  const View moving = bench.tile("m", dtype), sum = bench.builder.psum("sum", {128, 512});
   for (int i = 0; i < count; ++i) {
     bench.builder.emit(NcMatmul{.dst = sum.slice(1, 0, columns),
                                 .stationary = weights[alternate ? i % 2 : 0].slice(1, 0, 128),

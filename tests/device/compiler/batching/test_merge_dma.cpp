@@ -19,8 +19,7 @@ struct Tiles {
 
   std::shared_ptr<const Program> program() const {
     Builder builder("tiles", load_architecture("trn2"));
-    const View in = tensor(builder, "in", dtype);
-    const View out = tensor(builder, "out", out_dtype);
+    const View in = tensor(builder, "in", dtype), out = tensor(builder, "out", out_dtype);
     builder.loop(tiles, [&](const Affine& i) {
       const View data = builder.sbuf("data", {partitions, columns}, dtype);
       const View result = builder.sbuf("result", {partitions, columns}, dtype);

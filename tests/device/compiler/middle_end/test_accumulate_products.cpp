@@ -35,8 +35,7 @@ struct NamedSum {
     const View x = builder.sbuf("x", {128, 128}, Dtype::kFloat32);
     const View copy = builder.sbuf("copy", {128, 128}, Dtype::kFloat32);
     const View result = builder.sbuf("result", {128, 128}, Dtype::kFloat32);
-    const View bank = builder.psum("bank", {128, 256});
-    const View sum = bank.slice(1, 0, 128);
+    const View bank = builder.psum("bank", {128, 256}), sum = bank.slice(1, 0, 128);
     const View product = builder.psum("product", {128, 128});
     builder.emit(DmaCopy{.dst = x, .src = in});
     builder.emit(Memset{beside ? bank : sum, initial});

@@ -64,8 +64,7 @@ TEST(EliminateDeadStores, ZerosThatTheInstructionReadsThatOverwritesThemStay) {
   Builder builder("sum", load_architecture("trn1"));
   const View in = builder.argument("in", {5, 7}, kFloat);
   const View out = builder.argument("out", {5, 7}, kFloat);
-  const View data = builder.sbuf("data", {5, 7}, kFloat);
-  const View sum = builder.sbuf("sum", {5, 7}, kFloat);
+  const View data = builder.sbuf("data", {5, 7}, kFloat), sum = builder.sbuf("sum", {5, 7}, kFloat);
   builder.emit(DmaCopy{.dst = data, .src = in});
   builder.emit(Memset{sum, 0.0});
   builder.emit(TensorTensor{sum, sum, data, AluOp::kAdd});

@@ -80,8 +80,7 @@ TEST(RenameBuffers, ATileThatIsSetWholeIsNotHeldByItsFirstValueWhereItWasOverwri
 
 TEST(RenameBuffers, ASumIsOneVersionAndTheNextSumAnother) {
   Builder builder("sums", trn2());
-  const View a = builder.sbuf("a", {128, 128}, kFloat);
-  const View sum = builder.psum("sum", {128, 128});
+  const View a = builder.sbuf("a", {128, 128}, kFloat), sum = builder.psum("sum", {128, 128});
   const View result = builder.sbuf("result", {128, 128}, kFloat);
   builder.emit(Memset{a, 1});
   builder.loop(3, [&](const Affine&) {

@@ -224,8 +224,7 @@ TEST(DmaComputeDemand, ReadsTheBytesOfEverySource) {
   EXPECT_EQ(step.descriptors, DescriptorKind::kStatic);
   EXPECT_EQ(step.elements, 3 * 128);
   EXPECT_EQ(step.bytes, 256);
-  const View rows = src.indirect(128);
-  const View index = bench.tile(kSbuf, Dtype::kInt32, {128, 1}, "index");
+  const View rows = src.indirect(128), index = bench.tile(kSbuf, Dtype::kInt32, {128, 1}, "index");
   const Draft scatter = bench.prepare(DmaCompute{.dst = rows, .srcs = {rows, dst}, .index = index});
   EXPECT_EQ(scatter.engine, EngineKind::kGpSimd);
   EXPECT_EQ(kDmaCompute.demand(scatter, bench.architecture()).steps[0].descriptors,

@@ -202,8 +202,7 @@ TEST(NcMatmulMxProgram, MultipliesWhatQuantizeMxMade) {
   Builder builder("mx", load_architecture("trn3"));
   const View x = builder.argument("x", {2, 64, 32}, kBf16);
   const View y = builder.argument("y", {2, 64, 80}, kBf16);
-  const View out = builder.argument("out", {8, 20}, kFp32);
-  const View sum = builder.psum("sum", {8, 20});
+  const View out = builder.argument("out", {8, 20}, kFp32), sum = builder.psum("sum", {8, 20});
   for (int64_t tile = 0; tile < 2; ++tile) {
     NcMatmulMx matmul{.dst = sum,
                       .stationary = {},
