@@ -7,24 +7,24 @@ part that takes part. Results are written straight into their assignment targets
 
 from neuron_sim import _core
 from neuron_sim.neuronxcc.nki.isa.results import refuse
-from neuron_sim.nki.isa.operators import NAMES
+from neuron_sim.nki.language.operators_elementwise import BINARY, COMPARISONS, UNARY, named
 from neuron_sim.nki.lowering import elementwise as lowering
 from neuron_sim.nki.tracing import current
 from neuron_sim.nki.tracing.operators import PLAIN, plain_binary
 
 plain_unary = _core.plain_unary
 
+#: Functions that only the later language has.
+_LATER = {"abs_max", "abs_min", "gelu_apprx_sigmoid_dx"}
+#: Functions of other instructions than the later language's.
+_OWN = {
+    "rsqrt": "1 / sqrt(x), of 2^-87 to 2^97.",
+    "sin": "sin(x), of -pi to pi.",
+    "logical_not": "Whether x is 0.",
+}
 
-def _named(function, name, text, operator):
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = text
-    function.__module__ = __name__
-    if operator:
-        NAMES[function] = name
-    return function
 
-
-def _binary(name, text, operator=True):
+def _binary(name, text):
     def function(x, y, *, dtype=None, mask=None, **kwargs):
         if kwargs:
             refuse(name, kwargs)
@@ -35,7 +35,7 @@ def _binary(name, text, operator=True):
         return lowering.binary(name, x, y, dtype, mask)
 
     is_plain = name in PLAIN
-    return _named(function, name, text, operator)
+    return named(function, name, text, __name__)
 
 
 def _remainder(name, text):
@@ -44,10 +44,10 @@ def _remainder(name, text):
             refuse(name, kwargs)
         return lowering.binary(name, x, y, dtype, mask)
 
-    return _named(function, name, text, False)
+    return named(function, name, text, __name__)
 
 
-def _unary(name, text, operator=True):
+def _unary(name, text):
     by_activation = name in lowering.ACTIVATIONS
     is_plain = by_activation and name not in lowering.SPECIAL
 
@@ -64,66 +64,14 @@ def _unary(name, text, operator=True):
                 allocation.check_bias(None)
         return lowering.unary(name, x, dtype, mask)
 
-    return _named(function, name, text, operator)
+    return named(function, name, text, __name__)
 
 
-add = _binary("add", "x + y.")
-subtract = _binary("subtract", "x - y.")
-multiply = _binary("multiply", "x * y.")
-divide = _binary("divide", "x / y.")
-maximum = _binary("maximum", "The larger of x and y; NaN when either is.")
-minimum = _binary("minimum", "The smaller of x and y; NaN when either is.")
-power = _binary("power", "x to the power of y, on GpSimd.")
-mod = _remainder("mod", "x - floor(x / y) * y.")
-fmod = _remainder("fmod", "x - trunc(x / y) * y.")
-bitwise_and = _binary("bitwise_and", "The bits in both of two integers.")
-bitwise_or = _binary("bitwise_or", "The bits in either of two integers.")
-bitwise_xor = _binary("bitwise_xor", "The bits in one of two integers.")
-left_shift = _binary("left_shift", "x << y of integers.")
-right_shift = _binary("right_shift", "x >> y of integers, with zeros from the left.")
-equal = _binary("equal", "x == y.")
-not_equal = _binary("not_equal", "x != y.")
-less = _binary("less", "x < y.")
-less_equal = _binary("less_equal", "x <= y.")
-greater = _binary("greater", "x > y.")
-greater_equal = _binary("greater_equal", "x >= y.")
-logical_and = _binary("logical_and", "Both are not 0.")
-logical_or = _binary("logical_or", "Either is not 0.")
-logical_xor = _binary("logical_xor", "One of them is not 0.")
-
-negative = _unary("negative", "-x.", operator=False)
-reciprocal = _unary("reciprocal", "1 / x, on the Vector engine.")
-logical_not = _unary("logical_not", "Whether x is 0.")
-invert = _unary("invert", "All bits of an integer inverted.")
-floor = _unary("floor", "The largest integer that is not above x.", operator=False)
-ceil = _unary("ceil", "The smallest integer that is not below x.", operator=False)
-trunc = _unary("trunc", "x without its fraction.", operator=False)
-cos = _unary("cos", "cos(x), after whole turns are taken away.", operator=False)
-tan = _unary("tan", "sin(x) / cos(x).", operator=False)
-exp = _unary("exp", "e to the power of x.")
-log = _unary("log", "The natural logarithm, of 2^-64 to 2^64.")
-sqrt = _unary("sqrt", "The square root, of 2^-116 to 2^118.")
-rsqrt = _unary("rsqrt", "1 / sqrt(x), of 2^-87 to 2^97.")
-square = _unary("square", "x * x.")
-sin = _unary("sin", "sin(x), of -pi to pi.")
-tanh = _unary("tanh", "The hyperbolic tangent.")
-arctan = _unary("arctan", "The inverse tangent, of -pi/2 to pi/2.")
-sigmoid = _unary("sigmoid", "1 / (1 + exp(-x)).")
-relu = _unary("relu", "The larger of x and 0.")
-sign = _unary("sign", "-1, 0 or 1.")
-abs = _unary("abs", "|x|.")
-gelu = _unary("gelu", "x times the normal distribution function of x.")
-gelu_dx = _unary("gelu_dx", "The derivative of gelu.")
-gelu_apprx_tanh = _unary("gelu_apprx_tanh", "gelu by a tangent.")
-gelu_apprx_sigmoid = _unary("gelu_apprx_sigmoid", "gelu by a sigmoid.")
-silu = _unary("silu", "x * sigmoid(x).")
-silu_dx = _unary("silu_dx", "The derivative of silu.")
-softplus = _unary("softplus", "log(1 + exp(x)).")
-mish = _unary("mish", "x * tanh(softplus(x)).")
-erf = _unary("erf", "The error function.")
-erf_dx = _unary("erf_dx", "The derivative of erf.")
-
-
-__all__ = [name for name in list(globals()) if not name.startswith("_")]
-for _name in ("NAMES", "PLAIN", "current", "lowering", "plain_binary", "plain_unary", "refuse"):
-    __all__.remove(_name)
+_functions = {
+    **{name: _binary(name, text) for name, text in BINARY.items() if name not in _LATER},
+    **{name: _binary(name, f"{text}.") for name, text in COMPARISONS.items()},
+    **{name: _remainder(name, BINARY[name]) for name in ("mod", "fmod")},
+    **{name: _unary(name, text) for name, text in (UNARY | _OWN).items() if name not in _LATER},
+}
+globals().update(_functions)
+__all__ = list(_functions)
