@@ -6,8 +6,11 @@ from .errors import Unroll
 
 
 def refusal(reason: str, *values) -> BaseException:
-    """The error of a reason, which is a key of the table below, with the values that C++ passes."""
-    return _REASONS[reason](*values)
+    """The error of a reason, a key of a table below, with the values that C++ passes."""
+    if reason in _FUNCTIONS:
+        return _FUNCTIONS[reason](*values)
+    error, sentence = _SENTENCES[reason]
+    return error(sentence.format(*values))
 
 
 def out_of_bound(tensor, dimension: int, low: int, high: int, size: int) -> IndexError:
@@ -22,46 +25,13 @@ def mixed_indices() -> IndexError:
     return IndexError("Mixing basic tensor indexing and advanced tensor indexing is not supported.")
 
 
-def _too_many_indices(tensor, rank: int, count: int) -> IndexError:
-    return IndexError(
-        f"too many indices for tensor `{tensor.name}`: it has {rank} dimensions, "
-        f"{count} were indexed."
-    )
-
-
-def _dimension_before_partitions(tensor) -> IndexError:
-    return IndexError(f"tensor `{tensor.name}`: no dimension can be added before the partitions.")
-
-
-def _not_an_index(tensor, item) -> IndexError:
-    return IndexError(f"tensor `{tensor.name}` cannot be indexed with {item!r}.")
-
-
-def _indices_too_large(tensor) -> ValueError:
-    return ValueError(f"tensor `{tensor.name}`: an index is beyond 64 bits.")
-
-
-def _slice_step(tensor, step: int) -> IndexError:
-    return IndexError(f"tensor `{tensor.name}`: the step {step} of a slice is not positive.")
-
-
-def _one_dimensional_indices(tensor) -> IndexError:
-    return IndexError(f"indexing tensor `{tensor.name}` with 1d arange is not supported")
-
-
 def _shapes_differ(a: tuple, b: tuple) -> ValueError:
     return ValueError(f"index shapes {list(a)} and {list(b)} cannot be broadcast together.")
 
 
-def _partition_stride(tensor, step: int) -> IndexError:
-    return IndexError(f"tensor `{tensor.name}`: partition stride {step} is not supported.")
-
-
-def _partition_dimension(tensor, dimension: int) -> IndexError:
-    return IndexError(
-        f"Failed to infer tile from tensor '{tensor.name}': its partition dimension is indexed "
-        f"by dimension {dimension} of the tile; the first dimension of a tile is the partition "
-        "dimension."
+def _mask_does_not_fit(mask, shape: tuple) -> ValueError:
+    return ValueError(
+        f"mask of shape {list(mask.shape)} does not fit a tile of shape {list(shape)}."
     )
 
 
@@ -88,26 +58,6 @@ def dynamic_index(tensor) -> IndexError:
     )
 
 
-def _not_a_mask(mask) -> ValueError:
-    return ValueError(
-        f"a mask is made of comparisons of index expressions, not of {type(mask).__name__}: "
-        "NKI mask expressions must be affine expressions of static loop indices."
-    )
-
-
-def _mask_does_not_fit(mask, shape: tuple) -> ValueError:
-    return ValueError(
-        f"mask of shape {list(mask.shape)} does not fit a tile of shape {list(shape)}."
-    )
-
-
-def _too_many_boxes(count: int, most: int) -> ValueError:
-    return ValueError(
-        f"the mask leaves no rectangle of the tile and would split it into {count} parts; "
-        f"at most {most} are supported."
-    )
-
-
 def depends_on_loops(expressions) -> Unroll:
     """The loops in index expressions are needed as numbers."""
     return Unroll(list({loop.key: None for each in expressions for loop in each.terms}))
@@ -124,24 +74,51 @@ def _inexact_division(expression, divisor: int) -> BaseException:
     return not_affine(f"{expression} divided by {divisor}")
 
 
-_REASONS: dict[str, Callable[..., BaseException]] = {
+_FUNCTIONS: dict[str, Callable[..., BaseException]] = {
     "out_of_bound": out_of_bound,
     "mixed_indices": mixed_indices,
-    "too_many_indices": _too_many_indices,
-    "dimension_before_partitions": _dimension_before_partitions,
-    "not_an_index": _not_an_index,
-    "indices_too_large": _indices_too_large,
-    "slice_step": _slice_step,
-    "one_dimensional_indices": _one_dimensional_indices,
     "shapes_differ": _shapes_differ,
-    "partition_stride": _partition_stride,
-    "partition_dimension": _partition_dimension,
+    "mask_does_not_fit": _mask_does_not_fit,
     "partition_step": _partition_step,
     "blocks_before_partitions": blocks_before_partitions,
     "dynamic_index": dynamic_index,
-    "not_a_mask": _not_a_mask,
-    "mask_does_not_fit": _mask_does_not_fit,
-    "too_many_boxes": _too_many_boxes,
     "depends_on_loops": depends_on_loops,
     "inexact_division": _inexact_division,
 }
+_SENTENCES: dict[str, tuple[type[Exception], str]] = {
+    "too_many_indices": (
+        IndexError,
+        "too many indices for tensor `{0.name}`: it has {1} dimensions, {2} were indexed.",
+    ),
+    "dimension_before_partitions": (
+        IndexError,
+        "tensor `{0.name}`: no dimension can be added before the partitions.",
+    ),
+    "not_an_index": (IndexError, "tensor `{0.name}` cannot be indexed with {1!r}."),
+    "indices_too_large": (ValueError, "tensor `{0.name}`: an index is beyond 64 bits."),
+    "slice_step": (IndexError, "tensor `{0.name}`: the step {1} of a slice is not positive."),
+    "one_dimensional_indices": (
+        IndexError,
+        "indexing tensor `{0.name}` with 1d arange is not supported",
+    ),
+    "partition_stride": (
+        IndexError,
+        "tensor `{0.name}`: partition stride {1} is not supported.",
+    ),
+    "partition_dimension": (
+        IndexError,
+        "Failed to infer tile from tensor '{0.name}': its partition dimension is indexed by "
+        "dimension {1} of the tile; the first dimension of a tile is the partition dimension.",
+    ),
+    "not_a_mask": (
+        ValueError,
+        "a mask is made of comparisons of index expressions, not of {0.__class__.__name__}: "
+        "NKI mask expressions must be affine expressions of static loop indices.",
+    ),
+    "too_many_boxes": (
+        ValueError,
+        "the mask leaves no rectangle of the tile and would split it into {0} parts; "
+        "at most {1} are supported.",
+    ),
+}
+"""Errors that are a sentence with the values that C++ passes."""
