@@ -23,11 +23,6 @@ TIMES = {"s": 1e-6, "ms": 1e-3, "us": 1.0, "ns": 1e3}
 FindCase = Callable[[Measurement], Case | None]
 
 
-def compile_launch(launch: Launch) -> tuple[_core.Program, _core.Program]:
-    """The kernel as written, and as the launch's stack compiles it."""
-    return compile_with_report(launch)[0]
-
-
 def compile_with_report(launch: Launch) -> tuple[tuple[_core.Program, _core.Program], list[str]]:
     """The program as built and as compiled, and the passes left out because the chip cannot hold
     what they keep."""

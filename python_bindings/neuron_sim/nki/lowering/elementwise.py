@@ -125,18 +125,23 @@ def _corrected(x, compare, sign, dtype):
     return kept if dtype is float32 else copy(kept, dtype)
 
 
-def _rounding(name, compute):
+def _of_parts(name, compute, text):
+    """The function `name`, which computes the parts that a mask leaves one by one."""
+
     def function(x, dtype=None, mask=None):
         tiles.on_chip(x, "x", name).settle()
         wanted = x.dtype if dtype is None else dtype_of(dtype)
         return masked(lambda part: compute(part, wanted), wanted, mask, x)
 
-    function.__doc__ = f"{name} of every element; through int32."
+    function.__doc__ = f"{name} of every element{text}."
     return function
 
 
-floor = _rounding("floor", lambda x, dtype: _corrected(x, "greater", -1.0, dtype))
-ceil = _rounding("ceil", lambda x, dtype: _corrected(x, "less", 1.0, dtype))
+_INT32 = "; through int32"
+_TURNS = ", of arguments of any size below 2^31 turns"
+
+floor = _of_parts("floor", lambda x, dtype: _corrected(x, "greater", -1.0, dtype), _INT32)
+ceil = _of_parts("ceil", lambda x, dtype: _corrected(x, "less", 1.0, dtype), _INT32)
 
 
 def _truncated(x, dtype):
@@ -148,7 +153,7 @@ def _truncated(x, dtype):
     return down if dtype is float32 else copy(down, dtype)
 
 
-trunc = _rounding("trunc", _truncated)
+trunc = _of_parts("trunc", _truncated, _INT32)
 
 
 def _sine(x, phase, dtype):
@@ -165,18 +170,8 @@ def _sine(x, phase, dtype):
     return unary("sin", shifted, dtype)
 
 
-def _trigonometric(name, compute):
-    def function(x, dtype=None, mask=None):
-        tiles.on_chip(x, "x", name).settle()
-        wanted = x.dtype if dtype is None else dtype_of(dtype)
-        return masked(lambda part: compute(part, wanted), wanted, mask, x)
-
-    function.__doc__ = f"{name} of every element, of arguments of any size below 2^31 turns."
-    return function
-
-
-sin_reduced = _trigonometric("sin", lambda x, dtype: _sine(x, 0.0, dtype))
-cos = _trigonometric("cos", lambda x, dtype: _sine(x, math.pi / 2, dtype))
+sin_reduced = _of_parts("sin", lambda x, dtype: _sine(x, 0.0, dtype), _TURNS)
+cos = _of_parts("cos", lambda x, dtype: _sine(x, math.pi / 2, dtype), _TURNS)
 
 
 def _tangent(x, dtype):
@@ -184,7 +179,7 @@ def _tangent(x, dtype):
     return tiles.binary("divide", sine, cosine, dtype)
 
 
-tan = _trigonometric("tan", _tangent)
+tan = _of_parts("tan", _tangent, _TURNS)
 
 
 def in_sbuf(x):
