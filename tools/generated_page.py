@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+
+from neuron_sim.fidelity.published_models.inference import Comparison
 
 TOOLS = Path(__file__).resolve().parent
 DOCS = TOOLS.parent / "docs"
@@ -22,14 +25,28 @@ def fill(page: str, figures: Mapping[str, object]) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda place: str(figures[place[1]]), template)
 
 
-def store_rows(report: Path, stored: Path, chosen: Callable[[str], bool]) -> None:
-    """Stores rows of what `neuron-sim model --published --output` wrote: those with a chosen
+def stored_rows(stored: Path) -> list[Comparison]:
+    """The rows of a page of published times, from the JSON file beside it."""
+    return [Comparison(**row) for row in json.loads(stored.read_text(encoding="utf-8"))]
+
+
+def write_published(
+    tool: str, page: Path, text: Callable[[], str], chosen: Callable[[str], bool]
+) -> int:
+    """The command of a tool that writes a page of published times, described by `tool`: --report
+    first stores rows of what `neuron-sim model --published --output` wrote, those with a chosen
     figure."""
-    rows = [row for row in json.loads(report.read_text("utf-8")) if chosen(row["figure"])]
-    for row in rows:
-        del row["error"]
-    lines = ",\n".join(map(json.dumps, rows))
-    stored.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    parser = argparse.ArgumentParser(description=tool)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--report", type=Path, metavar="FILE")
+    report = parser.parse_args().report
+    if report is not None:
+        rows = [row for row in json.loads(report.read_text("utf-8")) if chosen(row["figure"])]
+        for row in rows:
+            del row["error"]
+        lines = ",\n".join(map(json.dumps, rows))
+        page.with_suffix(".json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    return write_or_check(page, text())
 
 
 def write_or_check(page: Path, text: str) -> int:

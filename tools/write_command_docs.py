@@ -80,10 +80,5 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;")
 
 
-def main() -> int:
-    """Writes the page, or compares with --check."""
-    return write_or_check(PAGE, page())
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(write_or_check(PAGE, page()))

@@ -52,20 +52,14 @@ def cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
 
-def first_of_each(rows: Iterable[Row], column: str) -> list[Row]:
-    """The first row for each value of a column."""
-    chosen: dict[str, Row] = {}
-    for row in rows:
-        chosen.setdefault(row[column], row)
-    return list(chosen.values())
-
-
-def best_of_each(rows: Iterable[Row], column: str, percent: str) -> list[Row]:
-    """The row with the highest percentage for each value of a column; of equal ones the first."""
+def best_of_each(
+    rows: Iterable[Row], column: str, rank: Callable[[Row], float] = lambda _: 0
+) -> list[Row]:
+    """The row of the highest rank for each value of a column; of equal ones the first."""
     chosen: dict[str, Row] = {}
     for row in rows:
         best = chosen.setdefault(row[column], row)
-        if float(row[percent].rstrip("%")) > float(best[percent].rstrip("%")):
+        if rank(row) > rank(best):
             chosen[row[column]] = row
     return list(chosen.values())
 
@@ -89,7 +83,7 @@ def page(name: str) -> str:
 def whole_models(text: str) -> str:
     """The first published row of each model: batch 1 where there is one."""
     names = ("model", "batch", "instance", "published ms", "simulated ms", "copies ms", "error")
-    rows = first_of_each(table(text, "published ms"), "model")
+    rows = best_of_each(table(text, "published ms"), "model")
     return markdown(rows, {name: name for name in (*names, "bound by")})
 
 
@@ -98,7 +92,9 @@ def kernels(text: str) -> str:
     columns = {"kernel": "kernel", "variant": "variant"}
     columns |= {f"{chip} us": f"{chip} us" for chip in ("trn1", "trn2", "trn3")}
     columns |= {"trn2 bottleneck": "bound by (trn2)", "trn2 peak": "share of peak (trn2)"}
-    return markdown(best_of_each(table(text, "trn2 peak"), "kernel", "trn2 peak"), columns)
+    rows = table(text, "trn2 peak")
+    best = best_of_each(rows, "kernel", lambda row: float(row["trn2 peak"].rstrip("%")))
+    return markdown(best, columns)
 
 
 def shortfall(row: Row) -> float:
@@ -115,12 +111,8 @@ def shortfall(row: Row) -> float:
 def speed(text: str) -> str:
     """The figure that is furthest from its goal, of each row with goals."""
     rows = [row for row in table(text, "goal") if row["goal"] != "-"]
-    worst: dict[str, Row] = {}
-    for row in rows:
-        if shortfall(row) > shortfall(worst.setdefault(row["row"], row)):
-            worst[row["row"]] = row
     names = ("row", "figure", "now", "unit", "goal", "met")
-    return markdown(worst.values(), {name: name for name in names})
+    return markdown(best_of_each(rows, "row", shortfall), {name: name for name in names})
 
 
 STUDENT = "xaviergonzalez/asst4-trainium2"

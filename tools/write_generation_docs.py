@@ -10,12 +10,10 @@ page is stale.
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from generated_page import fill, store_rows, write_or_check
+from generated_page import fill, stored_rows, write_published
 from neuron_sim.fidelity.published_models.generation import published_generation
 from neuron_sim.fidelity.published_models.host_overhead import added, fitted, left_out
 from neuron_sim.fidelity.published_models.inference import (
@@ -26,12 +24,6 @@ from neuron_sim.fidelity.published_models.inference import (
 from neuron_sim.fidelity.published_models.trends import trends
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "generation.md"
-STORED = PAGE.with_suffix(".json")
-
-
-def load_stored() -> list[Comparison]:
-    """The rows of docs/generation.json."""
-    return [Comparison(**row) for row in json.loads(STORED.read_text(encoding="utf-8"))]
 
 
 def _times(row: Comparison) -> str:
@@ -59,7 +51,7 @@ def _trends(rows: Sequence[Comparison]) -> str:
 
 def page() -> str:
     """The page for the stored rows."""
-    rows = load_stored()
+    rows = stored_rows(PAGE.with_suffix(".json"))
     first, later = ([row for row in rows if row.figure == kind] for kind in ("TTFT", "TPOT"))
     lines = [
         f"| {row.model} | {row.instance} | {source['weights']} | {row.batch} | {row.context} | "
@@ -82,15 +74,5 @@ def page() -> str:
     return fill(PAGE.name, figures)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("--report", type=Path, metavar="FILE")
-    report = parser.parse_args().report
-    if report is not None:
-        store_rows(report, STORED, lambda figure: figure != "latency")
-    return write_or_check(PAGE, page())
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(write_published(__doc__ or "", PAGE, page, lambda figure: figure != "latency"))

@@ -61,10 +61,5 @@ def output(commands: str, folder: str) -> str:
     return done.stdout.replace(folder, "/tmp/handout")
 
 
-def main() -> int:
-    """Writes the page, or compares with --check."""
-    return write_or_check(PAGE, page(PAGE.read_text(encoding="utf-8")))
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(write_or_check(PAGE, page(PAGE.read_text(encoding="utf-8"))))

@@ -116,10 +116,5 @@ def page() -> str:
     return TABLE.sub("\n".join(table(timed)), written, count=1)
 
 
-def main() -> int:
-    """Writes the page, or compares with --check."""
-    return write_or_check(PAGE, page())
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(write_or_check(PAGE, page()))

@@ -65,10 +65,5 @@ def page() -> str:
     return fill(PAGE.name, figures)
 
 
-def main() -> int:
-    """Writes the page, or compares with --check."""
-    return write_or_check(PAGE, page())
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(write_or_check(PAGE, page()))

@@ -9,14 +9,11 @@ The page shows docs/whole_models.json. --report stores there the latencies of wh
 
 from __future__ import annotations
 
-import argparse
-import json
 from pathlib import Path
 
-from generated_page import fill, store_rows, write_or_check
+from generated_page import fill, stored_rows, write_published
 from neuron_sim.fidelity.published_models.host_overhead import added, fitted, left_out
 from neuron_sim.fidelity.published_models.inference import (
-    Comparison,
     mean_absolute_error,
     published,
     rank_correlation,
@@ -24,17 +21,11 @@ from neuron_sim.fidelity.published_models.inference import (
 from neuron_sim.model.instances import instance
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "whole_models.md"
-STORED = PAGE.with_suffix(".json")
-
-
-def load_stored() -> list[Comparison]:
-    """The rows of docs/whole_models.json."""
-    return [Comparison(**row) for row in json.loads(STORED.read_text(encoding="utf-8"))]
 
 
 def page() -> str:
     """The page for the stored rows."""
-    rows = load_stored()
+    rows = stored_rows(PAGE.with_suffix(".json"))
     constants = fitted(rows)
     hosted = added(rows, constants)
     lines = []
@@ -63,15 +54,5 @@ def page() -> str:
     return fill(PAGE.name, figures)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("--report", type=Path, metavar="FILE")
-    report = parser.parse_args().report
-    if report is not None:
-        store_rows(report, STORED, lambda figure: figure == "latency")
-    return write_or_check(PAGE, page())
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(write_published(__doc__ or "", PAGE, page, lambda figure: figure == "latency"))
