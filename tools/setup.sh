@@ -25,8 +25,6 @@ missing_packages() {
   has_header toml++/toml.h || echo libtomlplusplus-dev
   has_header nlohmann/json.hpp || echo nlohmann-json3-dev
   has_header gtest/gtest.h || echo libgtest-dev
-  has_header png.h || echo libpng-dev
-  has_header jpeglib.h || echo libjpeg62-turbo-dev
   python_has 'import ensurepip, venv' || echo python3-venv
   python_has 'import os, sysconfig
 open(os.path.join(sysconfig.get_path("include"), "Python.h")).close()' || echo python3-dev

@@ -1,4 +1,4 @@
-"""C++ programs against the installed package: training, images from disk, exported programs.
+"""C++ programs against the installed package: training and exported programs.
 
 They are built with find_package in a folder outside of the repository, and run without Python.
 """
@@ -11,22 +11,17 @@ import sys
 from pathlib import Path
 
 import neuron_sim
-import numpy
 import pytest
 import torch
-from PIL import Image
-from sklearn.datasets import load_digits, load_sample_images
 from test_package import ROOT, build, needs_cmake, needs_package, run
 
 sys.path.insert(0, str(ROOT / "models"))
 import resnet
 
-pytestmark = [
-    needs_package, needs_cmake, pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning"),
-]  # fmt: skip
+pytestmark = [needs_package, needs_cmake]
 SIZE = 64
 CLASSES = 12
-PROGRAMS = ("training_loop", "run_exported", "classify_images")
+PROGRAMS = ("training_loop", "run_exported")
 
 
 @pytest.fixture(scope="module")
@@ -42,25 +37,6 @@ def programs(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def model():
     return resnet.random_resnet(18, CLASSES)
-
-
-@pytest.fixture(scope="module")
-def scripted(model, tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("scripted") / "resnet.pt"
-    torch.jit.script(model).save(str(path))
-    return path
-
-
-@pytest.fixture(scope="module")
-def images(tmp_path_factory) -> list[Path]:
-    """A JPEG as it was photographed, a grey PNG and one with transparency."""
-    folder = tmp_path_factory.mktemp("images")
-    photograph = load_sample_images().filenames[0]
-    digit = (load_digits().images[3] * 15).astype(numpy.uint8)
-    Image.fromarray(digit).resize((50, 41)).save(folder / "grey.png")
-    Image.fromarray(digit).convert("RGBA").resize((80, 33)).save(folder / "alpha.png")
-    shutil.copy(photograph, folder / "photograph.jpg")
-    return [folder / name for name in ("photograph.jpg", "grey.png", "alpha.png")]
 
 
 def without_python(program: Path) -> subprocess.CompletedProcess:
@@ -108,58 +84,6 @@ def test_the_training_loop_refuses_wrong_arguments(programs):
     assert run(programs / "training_loop", 0).returncode == 2
     wrong = run(programs / "training_loop", 1, "neuron_sim:99")
     assert wrong.returncode == 1 and "device index 99 is out of range" in wrong.stderr
-
-
-# Images
-
-
-def prepared(path: Path) -> torch.Tensor:
-    """What classify_images makes of an image, by Pillow and torch."""
-    pixels = numpy.asarray(Image.open(path).convert("RGBA"), dtype=numpy.float32)
-    colours = torch.from_numpy(pixels[..., :3] * (pixels[..., 3:] / 255)).permute(2, 0, 1) / 255
-    height, width = colours.shape[1:]
-    shorter, scaled = min(height, width), (SIZE * 8 + 6) // 7
-    sizes = [max(SIZE, side * scaled // shorter) for side in (height, width)]
-    resized = torch.nn.functional.interpolate(
-        colours[None], sizes, mode="bilinear", antialias=True, align_corners=False
-    )
-    top, left = ((side - SIZE) // 2 for side in sizes)
-    square = resized[:, :, top : top + SIZE, left : left + SIZE]
-    mean = torch.tensor([0.485, 0.456, 0.406]).view(1, 3, 1, 1)
-    deviation = torch.tensor([0.229, 0.224, 0.225]).view(1, 3, 1, 1)
-    return (square - mean) / deviation
-
-
-def test_images_from_disk_get_the_classes_that_python_finds(programs, scripted, images, model):
-    result = run(programs / "classify_images", scripted, "--size", SIZE, *images)
-    assert result.returncode == 0, result.stdout + result.stderr
-    with torch.no_grad():
-        expected = model(torch.cat([prepared(path) for path in images])).softmax(1)
-    for path, probabilities in zip(images, expected, strict=True):
-        line = next(line for line in result.stdout.splitlines() if line.startswith(f"{path}:"))
-        shown = re.findall(r" (\d+) \((\S+) %\)", line)
-        assert len(shown) == 5
-        for index, share in shown:
-            # Two decoders of JPEG differ by a level of colour here and there.
-            assert float(share) / 100 == pytest.approx(float(probabilities[int(index)]), abs=2e-3)
-    assert re.search(r"simulated time of the batch of 3: \d", result.stdout)
-    assert re.search(r"^  aten::conv2d +20 calls +\d", result.stdout, re.MULTILINE)
-
-
-def test_files_that_are_no_images_are_named(programs, scripted, images, tmp_path):
-    def error(path: Path) -> str:
-        result = run(programs / "classify_images", scripted, "--size", SIZE, path)
-        assert result.returncode == 1
-        return result.stderr
-
-    (tmp_path / "text.png").write_text("no image")
-    assert f"{tmp_path}/text.png: neither a PNG nor a JPEG file." in error(tmp_path / "text.png")
-    assert "missing.png: cannot be opened." in error(tmp_path / "missing.png")
-    for path in images[:2]:
-        damaged = tmp_path / f"damaged{path.suffix}"
-        damaged.write_bytes(path.read_bytes()[:40])
-        assert f"{damaged}: " in error(damaged)
-    assert run(programs / "classify_images", scripted).returncode == 2
 
 
 # Exported programs
@@ -239,10 +163,10 @@ def test_what_an_exported_program_cannot_be_is_said(programs, tmp_path):
     assert run(programs / "run_exported").returncode == 2
 
 
-def test_the_models_command_writes_both_files(programs, tmp_path):
-    paths = tmp_path / "resnet.pt", tmp_path / "resnet.pt2"
-    command = [sys.executable, ROOT / "models/resnet.py", "--scripted", paths[0]]
-    command += ["--exported", paths[1], "--size", SIZE, "--classes", CLASSES]
+def test_the_models_command_writes_an_exported_program(tmp_path):
+    path = tmp_path / "resnet.pt2"
+    command = [sys.executable, ROOT / "models/resnet.py", "--exported", path]
+    command += ["--size", SIZE, "--classes", CLASSES]
     result = run(*command, OMP_NUM_THREADS="1", TORCH_DEVICE_BACKEND_AUTOLOAD="0")
     assert result.returncode == 0, result.stderr
-    assert all(os.path.getsize(path) > 40_000_000 for path in paths)
+    assert os.path.getsize(path) > 40_000_000
