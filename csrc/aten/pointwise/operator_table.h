@@ -120,6 +120,5 @@ std::span<const PointwiseRow> activation_rows();
 std::span<const PointwiseRow> activation_gradient_rows();
 std::span<const PointwiseRow> loss_gradient_rows();
 std::span<const PointwiseRow> selection_rows();
-std::span<const PointwiseRow> special_rows();
 
 }  // namespace neuron_sim

@@ -24,9 +24,8 @@ namespace {
 using at::Tensor;
 
 std::vector<std::span<const PointwiseRow>> tables() {
-  return {arithmetic_rows(), comparison_rows(),          rounding_rows(),
-          function_rows(),   activation_rows(),          selection_rows(),
-          special_rows(),    activation_gradient_rows(), loss_gradient_rows()};
+  return {arithmetic_rows(), comparison_rows(),          rounding_rows(),  function_rows(),
+          activation_rows(), activation_gradient_rows(), selection_rows(), loss_gradient_rows()};
 }
 
 std::vector<std::string> overloads_of(const PointwiseRow& row) {

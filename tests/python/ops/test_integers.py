@@ -108,18 +108,6 @@ def test_division_of_integers_by_zero_is_an_error():
         x // torch.tensor([1, 0], dtype=torch.int32, device=DEVICE)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.int32])
-def test_histograms(dtype):
-    x = torch.randint(-3, 20, (5, 61)).to(dtype)
-
-    def counts(t):
-        return torch.histc(t if t.device.type == "neuron_sim" else t.float(), 8, 0, 7).to(dtype)
-
-    same(counts, x)
-    same(lambda t: torch.histc(t.float(), 5), x)
-    assert torch.histc(torch.empty(0, device=DEVICE), 4).cpu().tolist() == [0, 0, 0, 0]
-
-
 COMPARISONS = [torch.lt, torch.ge, torch.eq, torch.minimum, torch.maximum, torch.add]
 
 

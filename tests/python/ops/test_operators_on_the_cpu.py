@@ -13,21 +13,37 @@ CALLS = {
     "adaptive_max_pool3d": lambda x: functional.adaptive_max_pool3d(x, (3, 2, 4)),
     "_adaptive_avg_pool3d": lambda x: functional.adaptive_avg_pool3d(x, (2, 3, 2)),
     "upsample_nearest3d": lambda x: functional.interpolate(x, (8, 3, 6), mode="nearest"),
-    "_upsample_nearest_exact3d": lambda x: functional.interpolate(x, (8, 3, 6),
-        mode="nearest-exact"),
+    "_upsample_nearest_exact3d": lambda x: functional.interpolate(
+        x, (8, 3, 6), mode="nearest-exact"
+    ),
     "upsample_trilinear3d": lambda x: functional.interpolate(x, (8, 3, 6), mode="trilinear"),
-    "grid_sampler_2d": lambda x: functional.grid_sample(x[0],
-        x[0, :, :, :2, :2].transpose(1, 2).tanh(), align_corners=False),
-    "grid_sampler_3d": lambda x: functional.grid_sample(x, x[:, :, :2, :2, :3].tanh(),
-        align_corners=True),
-    "_embedding_bag": lambda x: functional.embedding_bag(BAGS.to(x.device), x.reshape(-1, 5)[:8],
-        mode="mean"),
-    "_ctc_loss": lambda x: functional.ctc_loss(x.reshape(-1, 2, 5)[:9].log_softmax(2),
-        LABELS.to(x.device), [9, 8], [3, 2]),
-    "multi_margin_loss": lambda x: functional.multi_margin_loss(x[0, 0, 0],
-        torch.tensor([0, 4, 1, 2, 2, 3]).to(x.device)),
+    "grid_sampler_2d": lambda x: functional.grid_sample(
+        x[0], x[0, :, :, :2, :2].transpose(1, 2).tanh(), align_corners=False
+    ),
+    "grid_sampler_3d": lambda x: functional.grid_sample(
+        x, x[:, :, :2, :2, :3].tanh(), align_corners=True
+    ),
+    "_embedding_bag": lambda x: functional.embedding_bag(
+        BAGS.to(x.device), x.reshape(-1, 5)[:8], mode="mean"
+    ),
+    "_ctc_loss": lambda x: functional.ctc_loss(
+        x.reshape(-1, 2, 5)[:9].log_softmax(2), LABELS.to(x.device), [9, 8], [3, 2]
+    ),
+    "multi_margin_loss": lambda x: functional.multi_margin_loss(
+        x[0, 0, 0], torch.tensor([0, 4, 1, 2, 2, 3]).to(x.device)
+    ),
+    "lgamma": lambda x: torch.lgamma(x.abs() + 0.5),
+    "_cdist_forward": lambda x: torch.cdist(x[0, 0], x[1, 1]),
     "_cdist_backward": lambda x: torch.cdist(x[0, 0], x[1, 1]),
-}  # fmt: skip
+    "linalg_cross": lambda x: torch.linalg.cross(x, 1 - x, dim=1),
+    "trace": lambda x: x[0, 0, 0].trace(),
+    "max_unpool2d": lambda x: functional.max_unpool2d(
+        *functional.max_pool2d(x[0], 2, return_indices=True), 2
+    ),
+    "searchsorted": lambda x: x[
+        0, 0, 0, torch.searchsorted(torch.arange(5.0).to(x), x[0, 0, 1, 1]).clamp(max=5)
+    ],
+}
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -65,12 +65,6 @@ REFUSED = {
         padding=(1, 0, 0),
     ),
     "a running sum of bool": lambda d: torch.ones(3, device=d).cumsum(0, dtype=torch.bool),
-    "distances to integers": lambda d: torch.cdist(
-        torch.ones(2, 3, device=d), torch.ones(2, 3, dtype=torch.int64, device=d)
-    ),
-    "distances to another float": lambda d: torch.cdist(
-        torch.ones(2, 3, device=d), torch.ones(2, 3, dtype=torch.float16, device=d)
-    ),
     "integers plus NaN times integers": lambda d: torch.ones(
         3, dtype=torch.int16, device=d
     ).index_add(
@@ -153,8 +147,6 @@ OUT_ELSEWHERE = {
 
 
 FLOATS_INTO_INTEGERS = {
-    "cross": lambda x, out: torch.cross(x, x, dim=1, out=out),
-    "histc": lambda x, out: torch.histc(x, 3, out=out),
     "index_add": lambda x, out: torch.index_add(x, 0,
         torch.zeros(3, dtype=torch.int64, device=x.device), x, out=out),
     "index_reduce": lambda x, out: torch.index_reduce(x, 0,

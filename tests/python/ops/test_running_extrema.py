@@ -30,27 +30,6 @@ def test_medians():
     check(lambda t: t[1, :, 3].median(0)[1], x, gradients=False)
 
 
-@pytest.mark.parametrize("right", [False, True])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.int16])
-def test_places_in_sorted_sequences(dtype, right):
-    edges = torch.tensor([-3, -1, -1, 0, 4, 4, 9]).to(dtype)
-    x = torch.randint(-5, 12, (5, 8)).to(dtype)
-    check(lambda e, t: torch.bucketize(t, e, right=right), edges, x, gradients=False)
-    check(lambda e, t: torch.searchsorted(e, t, right=right, out_int32=True), edges, x,
-          gradients=False)  # fmt: skip
-    check(lambda e, t: torch.searchsorted(e.expand(5, 7).contiguous(), t, right=right), edges, x,
-          gradients=False)  # fmt: skip
-    order = torch.randperm(7)
-    sorter = order.argsort()
-    check(lambda e, t, s: torch.searchsorted(e, t, right=right, sorter=s), edges[order], x, sorter,
-          gradients=False)  # fmt: skip
-
-
-def test_nan_is_after_every_edge():
-    x = torch.tensor([float("nan"), float("inf"), float("-inf")])
-    check(lambda t: torch.bucketize(t, torch.arange(3.0).to(t)), x, gradients=False)
-
-
 def test_windows_of_a_dimension_have_gradients():
     check(lambda t: t.unfold(1, 3, 2), torch.randn(2, 9, 4))
     check(lambda t: t.unfold(-1, 4, 1), torch.randn(2, 7))
