@@ -28,11 +28,6 @@ target_include_directories(neuron_sim_tomlplusplus SYSTEM
                            INTERFACE "${NEURON_SIM_TOMLPLUSPLUS_INCLUDE}")
 target_compile_definitions(neuron_sim_tomlplusplus INTERFACE TOML_HEADER_ONLY=1)
 
-# The JSON library, headers only.
-find_path(NEURON_SIM_JSON_INCLUDE nlohmann/json.hpp REQUIRED)
-add_library(neuron_sim_json INTERFACE)
-target_include_directories(neuron_sim_json SYSTEM INTERFACE "${NEURON_SIM_JSON_INCLUDE}")
-
 # oneDNN from the wheel onednn-devel-cpu-gomp, which installs into the prefix of the environment.
 # The entry is looked up again at each configure, so that another environment takes effect.
 neuron_sim_ask_python(python_prefix "import sys; print(sys.prefix)")

@@ -1,13 +1,6 @@
-"""ResNet-18 and ResNet-50 from their configuration, with random weights, for C++ programs.
-
-    python models/resnet.py --exported resnet18.pt2 [--depth 18]
-
-The exported program is for models/cpp/run_exported.cpp, which needs no Python to run.
-"""
+"""ResNet-18 and ResNet-50 from their configuration, with random weights."""
 
 from __future__ import annotations
-
-import argparse
 
 import torch
 from torch import Tensor, nn
@@ -83,23 +76,3 @@ def random_resnet(depth: int = 18, classes: int = 1000, seed: int = 0) -> ResNet
                 module.momentum = None  # the mean over all batches, here one
         model(torch.randn(4, 3, 64, 64))
     return model.eval()
-
-
-def main() -> None:
-    """Writes the file that the options name."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--exported", required=True, help="torch.export file (.pt2) to write")
-    parser.add_argument("--depth", type=int, choices=BLOCKS, default=18)
-    parser.add_argument("--classes", type=int, default=1000)
-    parser.add_argument("--size", type=int, default=224, help="of the exported program's images")
-    parser.add_argument("--batch", type=int, default=2, help="of the exported program")
-    options = parser.parse_args()
-    model = random_resnet(options.depth, options.classes)
-    generator = torch.Generator().manual_seed(1)
-    size = (options.batch, 3, options.size, options.size)
-    images = torch.randn(size, generator=generator)
-    torch.export.save(torch.export.export(model, (images,)), options.exported)
-
-
-if __name__ == "__main__":
-    main()

@@ -23,7 +23,6 @@ missing_packages() {
   fi
   has_header fmt/format.h || echo libfmt-dev
   has_header toml++/toml.h || echo libtomlplusplus-dev
-  has_header nlohmann/json.hpp || echo nlohmann-json3-dev
   has_header gtest/gtest.h || echo libgtest-dev
   python_has 'import ensurepip, venv' || echo python3-venv
   python_has 'import os, sysconfig

@@ -26,8 +26,6 @@ STANDARD = (
 CORE_LIBRARIES = (r"fmt/.+", r"toml\+\+/.+")
 ONEDNN = (r"(oneapi/dnnl/)?dnnl.*\.hp?p?",)
 LIBTORCH = (r"torch/.+", r"ATen/.+", r"c10/.+", r"kineto/.+")
-# What models read: archives of torch and image files.
-FILES = (r"caffe2/serialize/.+", r"png\.h", r"jpeglib\.h", r"nlohmann/.+")
 # These headers of torch need Python, which libtorch_neuron_sim.so does not link.
 TORCH_PYTHON = (r"torch/(extension|python)\.h", r"torch/csrc/(.*/)?(python_|pybind|THP).*")
 GTEST = (r"g(test|mock)/.+",)
@@ -58,7 +56,7 @@ RULES = (
     Rule("device", _below("device"), STANDARD, CORE_LIBRARIES, never=_below("device/compiler")),
     Rule("ops", _below("device", "ops"), STANDARD, CORE_LIBRARIES + ONEDNN),
     Rule("csrc", _below("device", "ops", "csrc"), STANDARD + LIBTORCH, never=TORCH_PYTHON),
-    Rule("models", PUBLIC_CSRC + _below("models"), STANDARD + LIBTORCH + FILES, never=TORCH_PYTHON),
+    Rule("models", PUBLIC_CSRC + _below("models"), STANDARD + LIBTORCH, never=TORCH_PYTHON),
     Rule(
         "python_bindings/core_module",
         _below("device", "ops", "python_bindings/core_module"),
