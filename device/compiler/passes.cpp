@@ -127,7 +127,7 @@ std::optional<StraightLine> shortest_back_end(StraightLine line, PassState& stat
 std::vector<std::string> left_out(const PassSettings& wanted, const PassSettings& used) {
   std::vector<std::string> names;
   for (const PassSetting& each : pass_settings()) {
-    if (each.is_switch && wanted[each.name] > used[each.name]) names.emplace_back(each.name);
+    if (wanted[each.name] > used[each.name]) names.emplace_back(each.name);
   }
   return names;
 }
@@ -254,7 +254,7 @@ CompiledCore compile_fitting(const Program& program, size_t core, const PassSett
 /// Switches that are off on either core are off in `used`.
 void leave_out(PassSettings& used, const PassSettings& of_core) {
   for (const PassSetting& each : pass_settings()) {
-    if (each.is_switch && of_core[each.name] == 0) used.set(each.name, 0);
+    if (of_core[each.name] == 0) used.set(each.name, 0);
   }
 }
 

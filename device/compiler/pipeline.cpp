@@ -62,7 +62,7 @@ bool run_reuse_loads(StraightLine& line, PassState& state) {
 
 bool run_allocate_sbuf(StraightLine& line, PassState& state) {
   if (!state.reuse) return rotate_sbuf(line);
-  return allocate_sbuf(line, state.settings["buffers_per_tile"], *state.reuse, state.loads_in_time);
+  return allocate_sbuf(line, *state.reuse, state.loads_in_time);
 }
 
 bool run_spill_psum(StraightLine& line, PassState& state) {
@@ -131,61 +131,49 @@ constexpr Pass kPipeline[] = {
      "rename_buffers"},
 };
 
-constexpr bool kSwitch = true, kNumber = false;
 constexpr PassSetting kSettings[] = {
-    {"rename_buffers", kSwitch, "rename_buffers",
+    {"rename_buffers", "rename_buffers",
      "on-chip tiles become single-assignment versions, equal constants one, and products that are "
      "added to a tile of PSUM accumulate there"},
-    {"buffers_per_tile", kNumber, "allocate_sbuf",
-     "versions of one SBUF tile that exist at a time, at most; 0: as many as SBUF holds"},
-    {"place_large_first", kSwitch, "allocate_sbuf",
+    {"place_large_first", "allocate_sbuf",
      "large tiles get their places in SBUF first when tiles do not fit otherwise"},
-    {"forward_stores", kSwitch, "forward_stores",
+    {"forward_stores", "forward_stores",
      "loads of what the program itself stored become copies in SBUF"},
-    {"reuse_loads", kSwitch, "reuse_loads",
+    {"reuse_loads", "reuse_loads",
      "loads of bytes that an earlier tile holds disappear, as far as SBUF holds the tile"},
-    {"reuse_transposes", kSwitch, "reuse_transposes",
+    {"reuse_transposes", "reuse_transposes",
      "a transpose of bytes that are transposed already reads the earlier tile"},
-    {"hoist_invariants", kSwitch, "hoist_invariants",
+    {"hoist_invariants", "hoist_invariants",
      "computations that do not change in their loop happen once"},
-    {"fold_zeros", kSwitch, "fold_zeros",
+    {"fold_zeros", "fold_zeros",
      "memsets disappear whose bytes are all overwritten, those of sums in PSUM by the first "
      "product"},
-    {"elide_psum_copies", kSwitch, "elide_psum_copies",
+    {"elide_psum_copies", "elide_psum_copies",
      "copies out of PSUM that only Vector and Scalar read disappear"},
-    {"elide_rounding_copies", kSwitch, "elide_psum_copies",
+    {"elide_rounding_copies", "elide_psum_copies",
      "copies out of PSUM that round float32 to float16 or bfloat16 disappear, which changes bytes"},
-    {"eliminate_copies", kSwitch, "eliminate_copies", "copies within SBUF disappear"},
-    {"select_activations", kSwitch, "select_activations",
+    {"eliminate_copies", "eliminate_copies", "copies within SBUF disappear"},
+    {"select_activations", "select_activations",
      "products with a number and sums with a vector whose engine the kernel leaves open are "
      "activations on generation 2"},
-    {"batch_narrow_operations", kSwitch, "batch_narrow_operations",
+    {"batch_narrow_operations", "batch_narrow_operations",
      "results of one element per partition are batched; the loops around them and around sums of "
      "products are split"},
-    {"batch_iterations", kNumber, "batch_narrow_operations",
-     "iterations that batching splits together, at most; 0: as many as fit. Not known for loops "
-     "longer than four iterations"},
-    {"batch_transposes", kSwitch, "batch_transposes", "transposes share a bank of PSUM and a copy"},
-    {"merge_dma", kSwitch, "merge_dma", "adjacent transfers become one"},
-    {"merge_input_loads", kSwitch, "merge_dma",
-     "the same for loads of the kernel's inputs: inferred"},
-    {"dma_bytes_per_partition", kNumber, "merge_dma",
-     "bytes per partition of a merged transfer, at most; 0: as measured"},
-    {"dma_bytes", kNumber, "merge_dma", "bytes of a merged transfer, at most; 0: as measured"},
-    {"assign_queues", kSwitch, "assign_queues",
-     "triggers move to the queues that the compiler uses"},
-    {"disable_dge", kSwitch, "assign_queues",
+    {"batch_transposes", "batch_transposes", "transposes share a bank of PSUM and a copy"},
+    {"merge_dma", "merge_dma", "adjacent transfers become one"},
+    {"merge_input_loads", "merge_dma", "the same for loads of the kernel's inputs: inferred"},
+    {"assign_queues", "assign_queues", "triggers move to the queues that the compiler uses"},
+    {"disable_dge", "assign_queues",
      "the flag --disable-dge: descriptors are prepared by the compiler, none are generated"},
-    {"schedule", kSwitch, "schedule",
-     "list scheduling of the unrolled program; allocates PSUM banks"},
-    {"choose_copy_engines", kSwitch, "schedule",
+    {"schedule", "schedule", "list scheduling of the unrolled program; allocates PSUM banks"},
+    {"choose_copy_engines", "schedule",
      "copies to SBUF whose engine the kernel leaves open run on Scalar or Vector, whichever is "
      "free "
      "first"},
-    {"copy_psum_on_scalar", kSwitch, "schedule", "of these, copies out of PSUM all run on Scalar"},
-    {"keep_groups_together", kSwitch, "schedule",
+    {"copy_psum_on_scalar", "schedule", "of these, copies out of PSUM all run on Scalar"},
+    {"keep_groups_together", "schedule",
      "an accumulation group is finished before the next one of its statement starts"},
-    {"hoist_loads", kSwitch, "schedule",
+    {"hoist_loads", "schedule",
      "loads that wait for nothing come first, in the order of their first readers"},
 };
 

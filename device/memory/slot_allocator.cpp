@@ -17,14 +17,6 @@ int64_t SlotAllocator::place(int64_t bytes, const Lifetime& lifetime) {
   return address;
 }
 
-bool SlotAllocator::place_again(int64_t address, int64_t bytes, const Lifetime& lifetime) {
-  const auto slot = slots_.find(address);
-  if (slot == slots_.end() || slot->second.bytes != bytes) return false;
-  if (slot->second.last >= lifetime.first) return false;
-  occupy(address, bytes, lifetime.last);
-  return true;
-}
-
 void SlotAllocator::occupy(int64_t address, int64_t bytes, uint32_t last) {
   const auto [slot, is_new] = slots_.try_emplace(address, Slot{bytes, last});
   auto& of_size = by_size_[bytes];

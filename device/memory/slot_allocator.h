@@ -38,8 +38,6 @@ class SlotAllocator {
   /// Address for a tile of `bytes` (rounded) that lives over these positions; -1 when there is no
   /// space.
   int64_t place(int64_t bytes, const Lifetime& lifetime);
-  /// Takes the slot at `address` of that size, which its holder must have left.
-  bool place_again(int64_t address, int64_t bytes, const Lifetime& lifetime);
 
  private:
   struct Slot {

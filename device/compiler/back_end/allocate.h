@@ -20,14 +20,13 @@ namespace neuron_sim {
 std::vector<Lifetime> lifetimes(const StraightLine& line);
 
 /// Assigns addresses to all SBUF tiles that are not `placed`, in the order of their first
-/// instances. Space is reused when SBUF is full, and, with `buffers_per_tile` > 0, when that many
-/// versions of one of the kernel's tiles have a place; both in the order in which it was freed.
+/// instances. Space is reused when SBUF is full, in the order in which it was freed.
 /// `loads_in_time`: a tile that a load fills holds its place from where that load is issued
 /// (IssuePositions), at the earliest after the last store to the tensor, rather than from the
 /// load's own position in program order.
 /// Returns false, and changes nothing, when they do not fit.
-bool allocate_sbuf(StraightLine& line, int64_t buffers_per_tile,
-                   SbufReuse reuse = SbufReuse::kSameSize, bool loads_in_time = false);
+bool allocate_sbuf(StraightLine& line, SbufReuse reuse = SbufReuse::kSameSize,
+                   bool loads_in_time = false);
 
 /// Allocates SBUF for programs with tiles that take up much of it, for which allocate_sbuf may find
 /// no contiguous space: large tiles are placed first, then the others, in the order of their first

@@ -18,27 +18,6 @@ std::map<int64_t, int64_t> placed_bytes(const StraightLine& line) {
   return taken;
 }
 
-/// Addresses of already placed versions of the kernel's tiles, in order of placement.
-class Window {
- public:
-  Window(size_t tiles, int64_t size) : placed_(tiles), size_(size) {}
-  /// The next address to reuse; -1 while another may be added.
-  int64_t turn(TileId tile) {
-    std::vector<int64_t>& addresses = placed_[static_cast<size_t>(tile)];
-    if (size_ == 0 || static_cast<int64_t>(addresses.size()) < size_) return -1;
-    return addresses[next_[tile]++ % addresses.size()];
-  }
-  void note(TileId tile, int64_t address) {
-    std::vector<int64_t>& addresses = placed_[static_cast<size_t>(tile)];
-    if (static_cast<int64_t>(addresses.size()) < size_) addresses.push_back(address);
-  }
-
- private:
-  std::vector<std::vector<int64_t>> placed_;
-  std::map<TileId, size_t> next_;
-  int64_t size_;
-};
-
 /// Lets tiles that loads fill live from where the loads are issued, at the earliest after the last
 /// store to the tensor that they load from.
 void start_loads_in_time(const StraightLine& line, std::vector<Lifetime>& lives) {
@@ -76,8 +55,7 @@ std::vector<Lifetime> lifetimes(const StraightLine& line) {
   return result;
 }
 
-bool allocate_sbuf(StraightLine& line, int64_t buffers_per_tile, SbufReuse reuse,
-                   bool loads_in_time) {
+bool allocate_sbuf(StraightLine& line, SbufReuse reuse, bool loads_in_time) {
   std::vector<Lifetime> lives = lifetimes(line);
   if (loads_in_time) start_loads_in_time(line, lives);
   std::vector<TileId> order;
@@ -90,18 +68,11 @@ bool allocate_sbuf(StraightLine& line, int64_t buffers_per_tile, SbufReuse reuse
   std::stable_sort(order.begin(), order.end(),
                    [&](TileId a, TileId b) { return life(a).first < life(b).first; });
   SlotAllocator slots(line.architecture->limits.sbuf_usable.count, placed_bytes(line), reuse);
-  Window window(line.tiles.size(), buffers_per_tile);
   std::vector<int64_t> addresses(line.tiles.size(), -1);
   for (const TileId id : order) {
     const auto tile = static_cast<size_t>(id);
-    const int64_t bytes = SlotAllocator::rounded(line.tiles[tile].bytes);
-    int64_t address = window.turn(line.version_of[tile]);
-    if (address < 0 || !slots.place_again(address, bytes, life(id))) {
-      address = slots.place(bytes, life(id));
-      window.note(line.version_of[tile], address);
-    }
-    if (address < 0) return false;
-    addresses[tile] = address;
+    addresses[tile] = slots.place(SlotAllocator::rounded(line.tiles[tile].bytes), life(id));
+    if (addresses[tile] < 0) return false;
   }
   move_tiles(line, addresses);
   return true;

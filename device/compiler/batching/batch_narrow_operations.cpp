@@ -21,10 +21,9 @@ int64_t most_narrow(const StraightLine& line, const StraightInstruction& instanc
 
 }  // namespace
 
-void batch_narrow_operations(StraightLine& line, const PassSettings& settings) {
+void batch_narrow_operations(StraightLine& line) {
   BatchRule rule;
   rule.most = most_narrow;
-  rule.iterations = settings["batch_iterations"];
   batch_statements(line, rule);
 }
 

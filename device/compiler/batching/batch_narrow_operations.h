@@ -12,7 +12,6 @@
 // totals of attention over 4096 rows on generation 2 better (3 of 3) than blocks that fit.
 
 #include "device/compiler/line/straight_line.h"
-#include "device/compiler/settings/pass_settings.h"
 
 namespace neuron_sim {
 
@@ -20,8 +19,8 @@ namespace neuron_sim {
 inline constexpr int64_t kBatchElements = 512;
 
 /// Batches statements of the Vector, Scalar and GpSimd engines over their innermost loop
-/// (batch_statements.h), all iterations (at most `batch_iterations`) or none, when they are
-/// at most kBatchElements of the widest operand together.
-void batch_narrow_operations(StraightLine& line, const PassSettings& settings);
+/// (batch_statements.h), all iterations or none, when they are at most kBatchElements of
+/// the widest operand together.
+void batch_narrow_operations(StraightLine& line);
 
 }  // namespace neuron_sim

@@ -92,10 +92,6 @@ class LoopSplit {
   int64_t block_of(const StraightInstruction& instance) const {
     return (line_.nest_of(instance).iteration[level_] - first_iteration_) / block_;
   }
-  /// Iterations that the pass would split together.
-  int64_t wanted() const {
-    return rule_.iterations > 0 ? std::min(rule_.iterations, trips_) : trips_;
-  }
   /// Pieces of the body: before, at, and after each cut.
   size_t piece_of(uint32_t statement) const { return pieces_[statement - first_statement_]; }
 
@@ -133,7 +129,7 @@ class LoopSplit {
     }
     std::erase_if(cuts_, [&](const auto& entry) {
       const std::vector<uint32_t>& members = entry.second.members;
-      const bool short_of = !rule_.partly && rule_.most(line_, at(members.front())) < wanted();
+      const bool short_of = !rule_.partly && rule_.most(line_, at(members.front())) < trips_;
       return members.size() < 2 || short_of;
     });
   }
@@ -165,7 +161,7 @@ class LoopSplit {
   }
 
   void choose_block() {
-    block_ = wanted();
+    block_ = trips_;
     spans_.clear();
     for (const auto& [statement, cut] : cuts_) {
       spans_.push_back({statement, cut.last});

@@ -19,14 +19,12 @@ struct BatchRule {
   bool joins_psum = false;
   /// A loop whose iterations cannot all be split together is split in blocks; else it is not.
   bool partly = false;
-  /// Most iterations that are split together; 0: no separate bound.
-  int64_t iterations = 0;
 };
 
 /// Splits the innermost loop around each statement that `rule` names: blocks of k iterations, in
 /// each block first everything before the statement for all of its iterations, then the batched
 /// statement, then everything after it. k is the least that one of the loop's statements allows;
-/// without `partly` it is all iterations (or rule.iterations).
+/// without `partly` it is all iterations.
 /// The tiles that are live across a split must fit SBUF and the banks of PSUM (see `partly`). A
 /// statement is unchanged if a dependence from one iteration to the next forbids the split or its
 /// instances cannot be stacked (stack_instances.h).

@@ -10,10 +10,6 @@
 namespace neuron_sim {
 
 void merge_dma(StraightLine& line, const PassSettings& settings) {
-  const int64_t row = settings["dma_bytes_per_partition"];
-  const int64_t row_bound = row == 0 ? kMergedBytesPerPartition : row;
-  const int64_t bytes_bound = settings["dma_bytes"];
-  const int64_t bound = bytes_bound == 0 ? kMergedBytes : bytes_bound;
   const bool inputs = settings["merge_input_loads"] != 0;
   BatchRule rule;
   rule.partly = true;
@@ -30,7 +26,7 @@ void merge_dma(StraightLine& line, const PassSettings& settings) {
     const View view = view_of(now, load ? dst : src);
     const int64_t bytes = view.free_elements() * std::max(itemsize(dst.dtype), itemsize(src.dtype));
     if (bytes == 0 || view.partitions() == 0) return 0;
-    return std::min(row_bound / bytes, bound / (bytes * view.partitions()));
+    return std::min(kMergedBytesPerPartition / bytes, kMergedBytes / (bytes * view.partitions()));
   };
   batch_statements(line, rule);
 }

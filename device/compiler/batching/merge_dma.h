@@ -22,8 +22,8 @@ inline constexpr int64_t kMergedRow = 256;
 
 /// Merges transfers between HBM and SBUF of one statement over its innermost loop
 /// (batch_statements.h) when they are evenly spaced in HBM: loads move to the first of them, stores
-/// to the last, within these bounds or those of `settings`. Loads of
-/// arguments only with `merge_input_loads`.
+/// to the last, within these bounds. Loads of arguments only with
+/// `merge_input_loads`.
 void merge_dma(StraightLine& line, const PassSettings& settings);
 
 }  // namespace neuron_sim

@@ -95,10 +95,8 @@ void PassSettings::set(std::string_view name, int64_t value) {
     }
     fail(text("setting '", name, "' of the compiler's passes is unknown; there are: ", names, "."));
   }
-  const bool is_switch = pass_settings()[index].is_switch;
-  if (value < 0 || (is_switch && value > 1)) {
-    fail(text("setting '", name, "' of the compiler's passes is ", value, ", but must be ",
-              is_switch ? "0 or 1." : "0 or more."));
+  if (value < 0 || value > 1) {
+    fail(text("setting '", name, "' of the compiler's passes is ", value, ", but must be 0 or 1."));
   }
   values_[index] = value;
 }
@@ -106,10 +104,7 @@ void PassSettings::set(std::string_view name, int64_t value) {
 std::string describe(const PassSettings& settings) {
   std::string result;
   for (const PassSetting& each : pass_settings()) {
-    const int64_t value = settings[each.name];
-    if (value == 0) continue;
-    result += text(result.empty() ? "" : ", ", each.name);
-    if (!each.is_switch) result += text("=", value);
+    if (settings[each.name] != 0) result += text(result.empty() ? "" : ", ", each.name);
   }
   return result.empty() ? "none" : result;
 }

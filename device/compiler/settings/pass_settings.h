@@ -11,18 +11,17 @@
 
 namespace neuron_sim {
 
-/// A switch or number that a pass reads. The header of the pass states what is known of it and how
+/// A switch that a pass reads. The header of the pass states what is known of it and how
 /// (statement names, traces, documents).
 struct PassSetting {
   const char* name;
-  bool is_switch;    ///< 0 or 1; else a number of at least 0
   const char* pass;  ///< the pass that reads it; the switch of that name turns it on
   const char* meaning;
 };
 /// All settings, stated next to the list of the passes (pipeline.cpp).
 std::span<const PassSetting> pass_settings();
 
-/// A value for each setting; 0 (off) where none is given.
+/// A value for each setting, 0 (off) or 1; 0 where none is given.
 class PassSettings {
  public:
   PassSettings() : PassSettings({}) {}
@@ -31,8 +30,8 @@ class PassSettings {
 
   /// The value of a setting that exists.
   int64_t operator[](std::string_view name) const;
-  /// Gives a setting a value; numbers must not be negative, switches are 0 or 1. KernelError names
-  /// the setting and, for an unknown one, all that exist.
+  /// Gives a setting the value 0 or 1. KernelError names the setting and, for an unknown one, all
+  /// that exist.
   void set(std::string_view name, int64_t value);
 
   bool operator==(const PassSettings&) const = default;
@@ -41,7 +40,7 @@ class PassSettings {
   std::vector<int64_t> values_;  // in the order of pass_settings()
 };
 
-/// "rename_buffers, buffers_per_tile=16, schedule": the settings that are not 0; else "none".
+/// "rename_buffers, schedule": the settings that are not 0; else "none".
 std::string describe(const PassSettings& settings);
 
 /// A published software stack: what kernels of public measurements were compiled with.

@@ -24,7 +24,7 @@ PassSettings settings_of(const nb::dict& values) {
     int64_t number = 0;
     if (!nb::isinstance<nb::str>(key) || !nb::try_cast(value, number)) {
       fail(text("pass settings: ", nb::repr(key).c_str(), " is ", nb::repr(value).c_str(),
-                "; settings are names with a bool or an int."),
+                "; settings are names with a bool, 0 or 1."),
            ErrorKind::kType);
     }
     settings.set(nb::cast<std::string>(key), number);
@@ -35,8 +35,7 @@ PassSettings settings_of(const nb::dict& values) {
 nb::dict as_dict(const PassSettings& settings) {
   nb::dict result;
   for (const PassSetting& each : pass_settings()) {
-    const int64_t value = settings[each.name];
-    result[each.name] = each.is_switch ? nb::cast(value != 0) : nb::cast(value);
+    result[each.name] = settings[each.name] != 0;
   }
   return result;
 }

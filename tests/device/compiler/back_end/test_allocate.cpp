@@ -108,7 +108,7 @@ StraightLine loads(int64_t parts) {
 
 TEST(AllocateSbuf, ALoadInTimeTakesNoPlaceThatIsInUseWhenItIsIssued) {
   StraightLine line = loads(3);
-  ASSERT_TRUE(allocate_sbuf(line, 0, SbufReuse::kSameSize, true));
+  ASSERT_TRUE(allocate_sbuf(line, SbufReuse::kSameSize, true));
   const std::vector<Lifetime> lives = lifetimes(line);
   const IssuePositions issue(line);
   const std::vector<uint32_t> all = input_loads(line);
@@ -125,9 +125,9 @@ TEST(AllocateSbuf, ALoadInTimeTakesNoPlaceThatIsInUseWhenItIsIssued) {
 
 TEST(AllocateSbuf, LoadsInTimeNeedAPlaceBesideTheOneThatIsRead) {
   StraightLine two = loads(2), one = loads(1);
-  EXPECT_TRUE(allocate_sbuf(two, 0, SbufReuse::kSameSize, true));
-  EXPECT_FALSE(allocate_sbuf(one, 0, SbufReuse::kSameSize, true));
-  EXPECT_TRUE(allocate_sbuf(one, 0, SbufReuse::kSameSize, false));
+  EXPECT_TRUE(allocate_sbuf(two, SbufReuse::kSameSize, true));
+  EXPECT_FALSE(allocate_sbuf(one, SbufReuse::kSameSize, true));
+  EXPECT_TRUE(allocate_sbuf(one, SbufReuse::kSameSize, false));
 }
 
 TEST(AllocateSbuf, ALoadOfWhatTheProgramStoresIsIssuedAfterTheStore) {
@@ -143,26 +143,8 @@ TEST(AllocateSbuf, ALoadOfWhatTheProgramStoresIsIssuedAfterTheStore) {
     twice.emit(DmaCopy{.dst = x.turn(1), .src = stored ? scratch : source});
     StraightLine line = *unroll(*twice.finish(Overflow::kSpilled)).line;
     run_pass(line, "rename_buffers");
-    EXPECT_EQ(allocate_sbuf(line, 0, SbufReuse::kSameSize, true), stored);
+    EXPECT_EQ(allocate_sbuf(line, SbufReuse::kSameSize, true), stored);
   }
-}
-
-TEST(AllocateSbuf, AWindowOfBuffersIsReusedInTurn) {
-  StraightLine line = versions(7, 4096);
-  ASSERT_TRUE(allocate_sbuf(line, 3));
-  const std::vector<int64_t> at = addresses(line);
-  for (size_t i = 0; i < at.size(); ++i) EXPECT_EQ(at[i], static_cast<int64_t>(i % 3) * 4096);
-}
-
-TEST(AllocateSbuf, AWindowSmallerThanWhatLivesTogetherGrows) {
-  Builder builder("together", trn2());
-  const View ring = builder.sbuf("ring", {128, 64}, kFloat, 4);
-  for (int i = 0; i < 4; ++i) builder.emit(Memset{ring.turn(i), 1, EngineKind::kVector});
-  for (int i = 0; i < 4; ++i) builder.emit(TensorCopy{ring.turn(0), ring.turn(i)});
-  StraightLine line = *unroll(*builder.finish()).line;
-  run_pass(line, "rename_buffers");
-  ASSERT_TRUE(allocate_sbuf(line, 1));
-  expect_disjoint(line, MemoryKind::kSbuf);
 }
 
 TEST(AllocateSbuf, SmallFreeNeighboursMakeRoomForALargeTile) {
@@ -198,7 +180,7 @@ TEST(AllocateSbuf, SmallTilesSpreadOverTheSpaceOfLargeOnes) {
   builder.loop(9, [&](const Affine&) { builder.emit(Memset{narrow, 1, EngineKind::kVector}); });
   StraightLine line = *unroll(*builder.finish()).line;
   run_pass(line, "rename_buffers");
-  ASSERT_TRUE(allocate_sbuf(line, 0, SbufReuse::kLargerSpace));
+  ASSERT_TRUE(allocate_sbuf(line, SbufReuse::kLargerSpace));
   const std::vector<int64_t> at = addresses(line);
   const int64_t fresh = (capacity - 8 * large) / 64;  // narrow tiles that fit after the wide ones
   ASSERT_LT(fresh, 8);
@@ -270,7 +252,7 @@ TEST(Allocate, NoTwoTilesInUseShareBytesInGeneratedPrograms) {
     RandomProgramOptions options{.undefined_reads = seed % 4 == 0};
     StraightLine line = *unroll(*RandomProgram(seed, trn2(), options).build()).line;
     run_pass(line, "rename_buffers");
-    ASSERT_TRUE(allocate_sbuf(line, static_cast<int64_t>(seed % 3)));
+    ASSERT_TRUE(allocate_sbuf(line));
     ASSERT_TRUE(run_pass(line, "allocate_psum"));
     expect_disjoint(line, MemoryKind::kSbuf);
     expect_disjoint(line, MemoryKind::kPsum);

@@ -38,9 +38,9 @@ std::shared_ptr<const Program> row_sums(int64_t tiles, int64_t width, Dtype dtyp
   return builder.finish();
 }
 
-StraightLine batched(const std::shared_ptr<const Program>& program, int64_t iterations = 0) {
+StraightLine batched(const std::shared_ptr<const Program>& program) {
   StraightLine line = renamed_line(*program);
-  run_pass(line, "batch_narrow_operations", {{"batch_iterations", iterations}});
+  run_pass(line, "batch_narrow_operations");
   EXPECT_EQ(bytes_after(program), bytes_after(placed(line)));
   return line;
 }
@@ -61,14 +61,6 @@ TEST(BatchNarrowOperations, TheWidestOperandHasAtMost512Elements) {
   EXPECT_EQ(widths(batched(row_sums(2, 257)), "tensor_reduce"), (Widths{1, 1}));
   EXPECT_EQ(widths(batched(row_sums(512, 1)), "tensor_reduce"), Widths{512});
   EXPECT_EQ(widths(batched(row_sums(513, 1)), "tensor_reduce"), Widths(513, 1));
-  // Blocks of two, of 512 elements.
-  EXPECT_EQ(widths(batched(row_sums(4, 256), 2), "tensor_reduce"), (Widths{2, 2}));
-}
-
-TEST(BatchNarrowOperations, BlocksOfIterationsAreAsLongAsAsked) {
-  EXPECT_EQ(widths(batched(row_sums(5, 300), 2), "reciprocal"), (Widths{2, 2, 1}));
-  EXPECT_EQ(widths(batched(row_sums(5, 300), 5), "reciprocal"), (Widths{5}));
-  EXPECT_EQ(widths(batched(row_sums(5, 300), 1), "reciprocal"), (Widths{1, 1, 1, 1, 1}));
 }
 
 TEST(BatchNarrowOperations, OtherDtypesPartitionsAndSizeOneKeepTheirBytes) {
@@ -142,7 +134,6 @@ std::shared_ptr<const Program> maxima_of_banks(int64_t tiles) {
 TEST(BatchNarrowOperations, LoopsThatKeepMoreTilesThanThereAreBanksAreNotSplit) {
   EXPECT_EQ(widths(batched(maxima_of_banks(8)), "reciprocal"), Widths{8});
   EXPECT_EQ(widths(batched(maxima_of_banks(9)), "reciprocal"), Widths(9, 1));
-  EXPECT_EQ(widths(batched(maxima_of_banks(9), 8), "reciprocal"), (Widths{8, 1}));
 }
 
 TEST(BatchNarrowOperations, LoopsThatKeepMoreTilesThanSbufHoldsAreNotSplit) {

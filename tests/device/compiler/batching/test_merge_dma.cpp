@@ -40,10 +40,9 @@ struct Tiles {
   }
 };
 
-StraightLine merged(const std::shared_ptr<const Program>& program, PassSettings settings = {}) {
-  settings.set("merge_input_loads", 1);
+StraightLine merged(const std::shared_ptr<const Program>& program) {
   StraightLine line = renamed_line(*program);
-  run_pass(line, "merge_dma", settings);
+  run_pass(line, "merge_dma", {{"merge_input_loads", 1}});
   EXPECT_EQ(bytes_after(program), bytes_after(placed(line)));
   return line;
 }
@@ -65,21 +64,6 @@ TEST(MergeDma, ATransferHasAtMost4096BytesPerPartition) {
             (Widths{1024, 1024}));
   EXPECT_EQ(widths(merged(Tiles{.tiles = 2, .columns = 513}.program()), "dma_copy"),
             Widths(4, 513));
-  PassSettings settings{{"dma_bytes_per_partition", 4104}};
-  EXPECT_EQ(widths(merged(Tiles{.tiles = 2, .columns = 513}.program(), settings), "dma_copy"),
-            Widths(4, 513));  // 512 KiB bind
-  settings.set("dma_bytes", 128 * 4104);
-  EXPECT_EQ(widths(merged(Tiles{.tiles = 2, .columns = 513}.program(), settings), "dma_copy"),
-            (Widths{1026, 1026}));
-}
-
-TEST(MergeDma, ATransferHasAtMostSoManyBytes) {
-  PassSettings settings{{"dma_bytes", 128 * 1024}};
-  EXPECT_EQ(widths(merged(Tiles{.tiles = 2, .columns = 128}.program(), settings), "dma_copy"),
-            (Widths{256, 256}));
-  settings.set("dma_bytes", 128 * 1024 - 1);
-  EXPECT_EQ(widths(merged(Tiles{.tiles = 2, .columns = 128}.program(), settings), "dma_copy"),
-            Widths(4, 128));
 }
 
 TEST(MergeDma, RowsBelow256BytesStay) {
