@@ -127,22 +127,6 @@ Tensor col2im(const Tensor& self, c10::SymIntArrayRef output, IntArrayRef kernel
   return col2im_out(self, output, kernel, dilation, padding, stride, out);
 }
 
-Tensor channel_shuffle(const Tensor& self, c10::SymInt groups) {
-  check_movable(self);
-  const int64_t count = groups.expect_int();
-  TORCH_CHECK(self.dim() > 2, "channel_shuffle expects input with > 2 dims, but got input with ",
-              "sizes ", self.sizes());
-  TORCH_CHECK(count > 0,
-              "Number of groups to divide channels in must be positive. Value of groups:", count);
-  TORCH_CHECK(self.size(1) % count == 0, "Number of channels must be divisible by groups. Got ",
-              self.size(1), " channels and ", count, " groups.");
-  const c10::DeviceGuard guard(self.device());
-  at::DimVector shape(self.sizes());
-  shape[1] = self.size(1) / count;
-  shape.insert(shape.begin() + 1, count);
-  return self.reshape(shape).transpose(1, 2).reshape(self.sizes()).clone();
-}
-
 /// The gradients of unfold's windows, added at their places.
 Tensor unfold_backward(const Tensor& gradient, c10::SymIntArrayRef sizes, int64_t dimension,
                        int64_t size, int64_t step) {
@@ -169,7 +153,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("col2im", device_operator<col2im>());
   m.impl("col2im.out", device_operator<col2im_out>());
   m.impl("unfold_backward", device_operator<unfold_backward>());
-  m.impl("channel_shuffle", device_operator<channel_shuffle>());
 }
 
 }  // namespace neuron_sim

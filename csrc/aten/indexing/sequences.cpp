@@ -5,7 +5,6 @@
 #include <ATen/native/Resize.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/eq.h>
-#include <ATen/ops/pow.h>
 #include <ATen/ops/where.h>
 #include <c10/core/DeviceGuard.h>
 
@@ -95,15 +94,6 @@ Tensor& linspace_out(const Scalar& start, const Scalar& end, int64_t steps, Tens
   return out.copy_(result.view(out.sizes()));
 }
 
-Tensor& logspace_out(const Scalar& start, const Scalar& end, int64_t steps, double base,
-                     Tensor& out) {
-  check_floating(out);
-  const c10::DeviceGuard guard(out.device());
-  const Tensor result = at::pow(base, spaced(start.toDouble(), end.toDouble(), steps, out));
-  if (out.numel() != steps) out.resize_({steps});
-  return out.copy_(result.view(out.sizes()));
-}
-
 Tensor& identity_out(c10::SymInt rows, c10::SymInt columns, Tensor& out) {
   const int64_t height = rows.expect_int(), width = columns.expect_int();
   TORCH_CHECK(height >= 0, "n must be greater or equal to 0, got ", height);
@@ -122,7 +112,6 @@ Tensor& square_identity_out(c10::SymInt rows, Tensor& out) { return identity_out
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("arange.start_out", device_operator<arange_out>());
   m.impl("linspace.out", device_operator<linspace_out>());
-  m.impl("logspace.out", device_operator<logspace_out>());
   m.impl("eye.m_out", device_operator<identity_out>());
   m.impl("eye.out", device_operator<square_identity_out>());
 }

@@ -1,9 +1,8 @@
-// Matrix products: mm, bmm, addmm, baddbmm, addbmm, addmv, dot and addr, from which torch
-// composes the rest (matmul, einsum, linear, mv, ger, tensordot, ...).
+// Matrix products: mm, bmm, addmm, baddbmm, addmv and dot, from which torch composes the rest
+// (matmul, einsum, linear, mv, tensordot, ...).
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/native/Resize.h>
-#include <ATen/native/TypeProperties.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/mul.h>
@@ -214,27 +213,6 @@ Tensor& baddbmm_out(const Tensor& self, const Tensor& first, const Tensor& secon
   return out;
 }
 
-/// The batch is contracted too: out [M, N] = sum over (batch, K).
-Tensor& addbmm_out(const Tensor& self, const Tensor& first, const Tensor& second,
-                   const Scalar& beta, const Scalar& alpha, Tensor& out) {
-  check_batches(first, second);
-  const int64_t depth = first.size(0) * first.size(2);
-  const Tensor left = first.permute({1, 0, 2}).reshape({first.size(1), depth});
-  const Tensor right = second.reshape({depth, second.size(2)});
-  add_product("addbmm", self, left, right, beta, alpha, out);
-  return out;
-}
-Tensor addbmm(const Tensor& self, const Tensor& first, const Tensor& second, const Scalar& beta,
-              const Scalar& alpha) {
-  const c10::DeviceGuard guard(first.device());
-  Tensor out = at::empty({0}, first.options());
-  return addbmm_out(self, first, second, beta, alpha, out);
-}
-Tensor& addbmm_(Tensor& self, const Tensor& first, const Tensor& second, const Scalar& beta,
-                const Scalar& alpha) {
-  return addbmm_out(self, first, second, beta, alpha, self);
-}
-
 /// As a row: vector @ matrix.T, whose result is contiguous.
 Tensor& addmv_out(const Tensor& self, const Tensor& matrix, const Tensor& vector,
                   const Scalar& beta, const Scalar& alpha, Tensor& out) {
@@ -273,50 +251,6 @@ Tensor dot(const Tensor& self, const Tensor& other) {
   return out;
 }
 
-at::ScalarType common_dtype(at::ArrayRef<Tensor> operands) {
-  at::native::ResultTypeState state;
-  for (const Tensor& each : operands) state = at::native::update_result_type_state(each, state);
-  return at::native::result_type(state);
-}
-
-/// A product over a dimension of size one. The only product that promotes dtypes.
-Tensor& addr_out(const Tensor& self, const Tensor& first, const Tensor& second, const Scalar& beta,
-                 const Scalar& alpha, Tensor& out) {
-  TORCH_CHECK(first.dim() == 1 && second.dim() == 1,
-              "addr: Expected 1-D argument vec1 and vec2, but got ", first.dim(), "-D and ",
-              second.dim(), "-D");
-  TORCH_CHECK(!beta.isBoolean() || out.scalar_type() == at::kBool,
-              "Boolean beta only supported for Boolean results.");
-  TORCH_CHECK(!alpha.isBoolean() || out.scalar_type() == at::kBool,
-              "Boolean alpha only supported for Boolean results.");
-  const c10::DeviceGuard guard(out.device());
-  const at::ScalarType type = common_dtype({self, first, second});
-  check_castable(type, out);
-  if (out.is_same(self)) {  // in place
-    TORCH_CHECK(self.dim() == 2, "2D tensor expected, got ", self.dim(), "D tensor for input");
-    TORCH_CHECK(self.size(0) == first.size(0) && self.size(1) == second.size(0),
-                "size mismatch, input: ", self.sizes(), ", v1: ", first.sizes(),
-                ", v2: ", second.sizes());
-  }
-  if (out.scalar_type() != type) {
-    const Tensor sums = at::addr(self, first, second, beta, alpha);
-    resize_result(out, sums.sizes());
-    return out.copy_(sums);
-  }
-  const Tensor left = first.to(type), right = second.to(type), added = self.to(type);
-  check_operands("addr", out, {added, left, right});
-  const Tensor addend = added.expand({first.size(0), second.size(0)});
-  resize_result(out, addend.sizes());
-  launch_product(column_of(left), row_of(right), out, addend, beta, alpha);
-  return out;
-}
-Tensor addr(const Tensor& self, const Tensor& first, const Tensor& second, const Scalar& beta,
-            const Scalar& alpha) {
-  const c10::DeviceGuard guard(self.device());
-  Tensor out = at::empty({0}, self.options().dtype(common_dtype({self, first, second})));
-  return addr_out(self, first, second, beta, alpha, out);
-}
-
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
@@ -326,14 +260,9 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("addmm.out", device_operator<addmm_out>());
   m.impl("_addmm_activation.out", device_operator<addmm_activation_out>());
   m.impl("baddbmm.out", device_operator<baddbmm_out>());
-  m.impl("addbmm.out", device_operator<addbmm_out>());
-  m.impl("addbmm", device_operator<addbmm>());
-  m.impl("addbmm_", device_operator<addbmm_>());
   m.impl("addmv.out", device_operator<addmv_out>());
   m.impl("dot", device_operator<dot>());
   m.impl("vdot", device_operator<dot>());
-  m.impl("addr", device_operator<addr>());
-  m.impl("addr.out", device_operator<addr_out>());
 }
 
 }  // namespace neuron_sim

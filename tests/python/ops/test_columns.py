@@ -26,7 +26,3 @@ def test_columns_of_a_wrong_size_are_an_error():
         functional.fold(torch.ones(1, 5, 4, device="neuron_sim"), (3, 3), 2)
     with pytest.raises(RuntimeError, match="too small"):
         functional.unfold(torch.ones(1, 5, 2, 2, device="neuron_sim"), 3)
-
-
-def test_channels_are_shuffled():
-    check(lambda t: functional.channel_shuffle(t, 3), torch.randn(2, 6, 3, 5))

@@ -98,11 +98,6 @@ def test_divisors_wrap_to_the_dtype_of_the_tensor(dtype, number):
             check(lambda t, d=divide: d(t, number), x, gradients=False)
 
 
-def test_running_logarithms_of_nothing_still_have_dimensions():
-    refused(lambda device: torch.logcumsumexp(torch.zeros(2, 0, device=device), 100), IndexError)
-    check(lambda t: torch.logcumsumexp(t, -1), torch.zeros(2, 0), gradients=False)
-
-
 def test_masks_of_bytes_are_deprecated():
     mask = torch.tensor([1, 0, 2], dtype=torch.uint8)
     torch.set_warn_always(True)

@@ -1,4 +1,4 @@
-"""mm, addmm, bmm, baddbmm, addbmm, mv, dot, addr, linear, matmul and einsum on the device."""
+"""mm, addmm, bmm, baddbmm, mv, dot, linear, matmul and einsum on the device."""
 
 import pytest
 import torch
@@ -10,10 +10,8 @@ CASES = {
     "bias": (torch.addmm, [(51,), (130, 25), (25, 51)]),
     "row bias": (torch.addmm, [(130, 1), (130, 25), (25, 51)]),
     "baddbmm": (torch.baddbmm, [(7, 1, 13), (7, 33, 65), (7, 65, 13)]),
-    "addbmm": (torch.addbmm, [(33, 13), (7, 33, 65), (7, 65, 13)]),
     "mv": (torch.mv, [(300, 200), (200,)]), "addmv": (torch.addmv, [(300,), (300, 200), (200,)]),
     "dot": (torch.dot, [(1000,), (1000,)]), "ger": (torch.ger, [(130,), (51,)]),
-    "addr": (torch.addr, [(130, 51), (130,), (51,)]),
     "linear": (torch.nn.functional.linear, [(3, 5, 64), (70, 64), (70,)]),
     "matmul": (torch.matmul, [(2, 1, 5, 64), (3, 64, 9)]),
     "einsum": (lambda q, k: torch.einsum("bqhd,bkhd->bhqk", q, k), [(2, 5, 3, 16), (2, 7, 3, 16)]),
@@ -102,18 +100,3 @@ def test_integers_are_refused_with_the_reason():
     left = torch.ones(2, 2, dtype=torch.int32, device="neuron_sim")
     with torch.neuron_sim.strict(), pytest.raises(NotImplementedError, match="float32, float16"):
         torch.mm(left, left)
-
-
-def test_outer_products_promote_their_dtypes():
-    vector, half = torch.randn(5), torch.randn(7).bfloat16()
-    for self_, first, second in (
-        (torch.randn(5, 7), vector, half),
-        (torch.tensor(9), half[:5], half),
-        (torch.randn(5, 7).bfloat16(), vector, half),
-    ):
-        expected = torch.addr(self_, first, second)
-        found = torch.addr(*map(on_device, (self_, first, second))).cpu()
-        assert found.dtype == expected.dtype
-        torch.testing.assert_close(found, expected, rtol=2e-2, atol=2e-2)
-    with pytest.raises(RuntimeError, match="Boolean beta"):
-        torch.addr(*map(on_device, (torch.ones(5, 7), vector, half.float())), beta=True)
