@@ -20,12 +20,6 @@ REFUSED = {
         torch.ones(1, 1, 2, 2, 2, device=d), torch.ones(1, 1, 2, 2, 2, device=d),
         output_padding=(0, 0, 1),
     ),
-    "addr_ of a number": lambda d: torch.ones((), device=d).addr_(
-        torch.ones(5, device=d), torch.ones(1, device=d)
-    ),
-    "addr_ of another size": lambda d: torch.ones(1, 1, device=d).addr_(
-        torch.ones(5, device=d), torch.ones(1, device=d)
-    ),
     "addr_ of a lower dtype": lambda d: torch.ones(2, 2, dtype=torch.int32, device=d).addr_(
         torch.ones(2, device=d), torch.ones(2, device=d)
     ),
