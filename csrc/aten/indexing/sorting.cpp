@@ -1,6 +1,6 @@
-// sort, topk, kthvalue and medians. Algorithm: the rank of an element is the number of its row's
-// elements before it, counted for all pairs at once (a reduction over [row, element, other]);
-// elements are then scattered to their ranks. Stable; n^2 comparisons per row of n.
+// sort and topk. Algorithm: the rank of an element is the number of its row's elements before it,
+// counted for all pairs at once (a reduction over [row, element, other]); elements are then
+// scattered to their ranks. Stable; n^2 comparisons per row of n.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/WrapDimUtils.h>
@@ -13,7 +13,6 @@
 #include <algorithm>
 
 #include "csrc/aten/dispatch/device_operator.h"
-#include "csrc/aten/indexing/operands.h"
 #include "csrc/aten/shared/device_copies.h"
 #include "csrc/aten/shared/reductions.h"
 #include "csrc/aten/shared/rows.h"
@@ -121,40 +120,11 @@ std::tuple<Tensor&, Tensor&> topk_out(const Tensor& self, c10::SymInt count, int
   return std::tie(values, indices);
 }
 
-/// The element of rank `rank` of every row.
-std::tuple<Tensor&, Tensor&> element_of_rank(const Tensor& self, int64_t rank, int64_t dimension,
-                                             bool keep, Tensor& values, Tensor& indices) {
-  const Rows rows(self, dimension);
-  const Sorted sorted = sort_rows(rows.matrix(), false);
-  const auto pick = [&](const Tensor& matrix, Tensor& out) {
-    const Tensor one = rows.restored(matrix.narrow(1, rank, 1));
-    give(keep ? one : one.squeeze(rows.dimension), self, out);
-  };
-  pick(sorted.values, values);
-  pick(sorted.places, indices);
-  return std::tie(values, indices);
-}
-
-std::tuple<Tensor&, Tensor&> kthvalue_out(const Tensor& self, c10::SymInt k, int64_t dimension,
-                                          bool keep, Tensor& values, Tensor& indices) {
-  const c10::DeviceGuard guard(self.device());
-  const int64_t size = self.dim() == 0 ? 1 : self.size(dimension);
-  TORCH_CHECK_INDEX(size > 0, "kthvalue(): Expected reduction dim ", dimension,
-                    " to have non-zero size.");
-  const int64_t rank = k.expect_int();
-  TORCH_CHECK(rank >= 1 && rank <= size,
-              "kthvalue(): selected number k out of range for dimension ", dimension);
-  if (self.scalar_type() == at::kBool) throw Refusal{"torch does not define it for bool"};
-  if (values.numel() > 0) check_apart(values, {self});
-  return element_of_rank(self, rank - 1, dimension, keep, values, indices);
-}
-
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("sort.values_stable", device_operator<sort_out>());
   m.impl("topk.values", device_operator<topk_out>());
-  m.impl("kthvalue.values", device_operator<kthvalue_out>());
 }
 
 }  // namespace neuron_sim

@@ -1,4 +1,4 @@
-"""Unfold, fold and shuffled channels."""
+"""Unfold and fold, of images and of a dimension."""
 
 import pytest
 import torch
@@ -26,3 +26,8 @@ def test_columns_of_a_wrong_size_are_an_error():
         functional.fold(torch.ones(1, 5, 4, device="neuron_sim"), (3, 3), 2)
     with pytest.raises(RuntimeError, match="too small"):
         functional.unfold(torch.ones(1, 5, 2, 2, device="neuron_sim"), 3)
+
+
+def test_windows_of_a_dimension_have_gradients():
+    check(lambda t: t.unfold(1, 3, 2), torch.randn(2, 9, 4))
+    check(lambda t: t.unfold(-1, 4, 1), torch.randn(2, 7))

@@ -25,7 +25,7 @@ FLOATS_ONLY = [
 ]  # fmt: skip
 NUMBERS_ONLY = [
     torch.relu, torch.abs, torch.floor, torch.ceil, torch.trunc, torch.round, functional.hardtanh,
-    lambda x: x.clamp(x, x), lambda x: x.kthvalue(1), lambda x: torch.rsub(x, x),
+    lambda x: x.clamp(x, x), lambda x: torch.rsub(x, x),
     lambda x: torch.addcmul(x, x, x), lambda x: functional.threshold(x, 0.5, 1),
 ]  # fmt: skip
 

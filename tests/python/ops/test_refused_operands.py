@@ -145,7 +145,6 @@ FLOATS_INTO_INTEGERS = {
         torch.zeros(3, dtype=torch.int64, device=x.device), x, out=out),
     "index_reduce": lambda x, out: torch.index_reduce(x, 0,
         torch.zeros(3, dtype=torch.int64, device=x.device), x, "amax", out=out),
-    "kthvalue": lambda x, out: torch.kthvalue(x, 1, dim=0, out=(out, out.clone())),
     "nansum": lambda x, out: torch.nansum(x, 0, out=out),
     "scatter_add": lambda x, out: torch.scatter_add(x, 0,
         torch.zeros(3, 3, dtype=torch.int64, device=x.device), x, out=out),
