@@ -9,6 +9,9 @@ from typing import Any
 from neuron_sim import _core
 from neuron_sim.fidelity.measurement import Measurement
 
+TIMES = {"s": 1e-6, "ms": 1e-3, "us": 1.0, "ns": 1e3}
+"""Units of time per microsecond."""
+
 Build = Callable[[], "_core.Program"]
 Timings = Sequence[dict[str, Any]]
 
@@ -33,6 +36,10 @@ class Case:
     reading: Callable[[Timings], float]
     """The number, from the timings of the launches: microseconds for a time (whatever the
     measurement's unit), the measurement's unit for anything else."""
+
+    def number(self, timings: Timings) -> float:
+        """The number that the timings of the launches give, in the measurement's unit."""
+        return self.reading(timings) * TIMES.get(self.measurement.unit, 1.0)
 
 
 def total(key: str) -> Callable[[Timings], float]:

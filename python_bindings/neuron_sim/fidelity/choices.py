@@ -17,8 +17,8 @@ from statistics import fmean
 from typing import Any
 
 from neuron_sim import _core
-from neuron_sim.fidelity.case import Case, Timings
-from neuron_sim.fidelity.evaluate import TIMES, pass_settings
+from neuron_sim.fidelity.case import Case
+from neuron_sim.fidelity.evaluate import PreparedCase, pass_settings
 from neuron_sim.fidelity.measurement import Measurement
 from neuron_sim.fidelity.published.evaluate import without_rules
 from neuron_sim.fidelity.published.thresholds import TOLERANCE, published_thresholds
@@ -46,49 +46,18 @@ class Effect:
     """The error of all cases without it."""
 
 
-@dataclass(frozen=True)
-class BuiltCase:
-    """A case with its programs as written and as compiled, and its simulated number."""
+class BuiltCase(PreparedCase):
+    """A case with its simulated number in the measurement's unit."""
 
-    case: Case
-    sources: tuple[_core.Program, ...]
-    compiled: tuple[_core.Program, ...]
-    simulated: float
-
-    @property
-    def settings(self) -> list[dict[str, Any]]:
-        """Those of each launch's stack."""
-        return [pass_settings(launch.stack) for launch in self.case.launches]
-
-
-def number_of(
-    case: Case, programs: Sequence[_core.Program], architecture: str | None = None
-) -> float:
-    """The simulated number of compiled launches, in the measurement's unit. `architecture`: name or
-    file of other parameters of the same core."""
-    options = {} if architecture is None else {"architecture": architecture}
-    return number_from(case, [program.time(**options) for program in programs])
-
-
-def number_from(case: Case, timings: Timings) -> float:
-    """The number that the timings of a case's launches give, in the measurement's unit."""
-    return case.reading(timings) * TIMES.get(case.measurement.unit, 1.0)
+    def __init__(self, case: Case) -> None:
+        super().__init__(case)
+        self.simulated = self.time()
+        self.settings = [pass_settings(launch.stack) for launch in case.launches]
 
 
 def build(measurements: Sequence[Measurement]) -> list[BuiltCase]:
     """The cases of the measurements that have a kernel, built and compiled once."""
-    built = []
-    for measurement in measurements:
-        case = find_case(measurement)
-        if case is None:
-            continue
-        sources = tuple(launch.build() for launch in case.launches)
-        compiled = tuple(
-            _core.compile_program(source, pass_settings(launch.stack))
-            for source, launch in zip(sources, case.launches, strict=True)
-        )
-        built.append(BuiltCase(case, sources, compiled, number_of(case, compiled)))
-    return built
+    return [BuiltCase(case) for case in map(find_case, measurements) if case is not None]
 
 
 def mape(cases: Sequence[BuiltCase]) -> float:
@@ -150,7 +119,7 @@ def without_rule(built: BuiltCase, rule: str) -> float:
         _core.compile_program(source, switched_off(settings, [rule]))
         for source, settings in zip(built.sources, built.settings, strict=True)
     ]
-    return number_of(built.case, programs)
+    return built.case.number([program.time() for program in programs])
 
 
 def _effect(
@@ -194,7 +163,7 @@ def _value_effect(
             "value",
             cases,
             lambda each: (
-                number_of(each.case, each.compiled, trial)
+                each.time(architecture=trial)
                 if each.case.measurement.architecture == core
                 else each.simulated
             ),

@@ -17,9 +17,6 @@ from neuron_sim.nki.measurement.interval import kind_of
 STACKS = ("published", "off")
 """Compiler passes: those of the stack that each source used, or none."""
 
-TIMES = {"s": 1e-6, "ms": 1e-3, "us": 1.0, "ns": 1e3}
-"""Units of time per microsecond."""
-
 FindCase = Callable[[Measurement], Case | None]
 
 
@@ -55,6 +52,11 @@ class PreparedCase:
         """Passes that were left out of a program because the chip cannot hold what they keep."""
 
     @property
+    def sources(self) -> list[_core.Program]:
+        """The programs as their author wrote them."""
+        return [source for source, _ in self._programs]
+
+    @property
     def objection(self) -> str:
         """Why the passes left one of the programs unchanged; empty when they ran."""
         return next(filter(None, (_core.pass_objection(each[0]) for each in self._programs)), "")
@@ -64,8 +66,7 @@ class PreparedCase:
 
         `architecture`: name or file of other parameters of the same core.
         """
-        number = self.case.reading(self._timings(stack, architecture))
-        return number * TIMES.get(self.case.measurement.unit, 1.0)
+        return self.case.number(self._timings(stack, architecture))
 
     def kind(self, architecture: str | None = None) -> str:
         """What takes the time of the compiled programs, as for intervals."""
@@ -111,6 +112,11 @@ class Evaluated:
         return Pair(measured.family, measured.value, simulated, measured.unit)
 
 
+def without_number(measurement: Measurement, reason: str, has_kernel: bool = False) -> Evaluated:
+    """The outcome without a simulated number, and why."""
+    return Evaluated(measurement, dict.fromkeys(STACKS), reason=reason, has_kernel=has_kernel)
+
+
 def _settings(stacks: Sequence[str]) -> dict[str, Any]:
     if len(stacks) == 1:
         return pass_settings(stacks[0])
@@ -121,14 +127,12 @@ def evaluate(
     measurement: Measurement, architecture: str | None = None, find: FindCase = find_case
 ) -> Evaluated:
     """Builds and times the kernel of a measurement. A failure is a reason, not an exception."""
-    nothing: dict[str, float | None] = dict.fromkeys(STACKS)
     if measurement.architecture not in _core.architectures():
-        reason = f"architecture '{measurement.arch}' is not modelled"
-        return Evaluated(measurement, nothing, reason=reason)
+        return without_number(measurement, f"architecture '{measurement.arch}' is not modelled")
     try:
         case = find(measurement)
         if case is None:
-            return Evaluated(measurement, nothing, reason="no kernel of the suite matches")
+            return without_number(measurement, "no kernel of the suite matches")
         prepared = PreparedCase(case)
         stacks = list(dict.fromkeys(launch.stack for launch in case.launches))
         return Evaluated(
@@ -143,5 +147,4 @@ def evaluate(
         )
     except Exception as error:  # a kernel that cannot be built fails one case, not the suite
         sentence = str(error).split("\n", 1)[0]
-        reason = f"{type(error).__name__}: {sentence}"
-        return Evaluated(measurement, nothing, reason=reason, has_kernel=True)
+        return without_number(measurement, f"{type(error).__name__}: {sentence}", has_kernel=True)

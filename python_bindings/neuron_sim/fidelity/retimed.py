@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from neuron_sim import _core
 from neuron_sim.fidelity.case import Case
-from neuron_sim.fidelity.choices import number_from, rules
+from neuron_sim.fidelity.choices import rules
 from neuron_sim.fidelity.evaluate import pass_settings
 from neuron_sim.fidelity.leave_out import Asked, Choice, Measured, Taken, preferred_near
 from neuron_sim.fidelity.measurement import Measurement
@@ -147,7 +147,7 @@ class RetimedCases:
             if name in changed:
                 more[key] = changed[name] - self._published[name]
         timings = self._timings[self._variant(kernel, changed)]
-        return number_from(case, [_launched(timing, *more.values()) for timing in timings])
+        return case.number([_launched(timing, *more.values()) for timing in timings])
 
     def _simulate(self, variants: Iterable[Variant]) -> None:
         """Times the variants that are not known, each program being compiled once."""

@@ -51,7 +51,8 @@ def directly(identifier, off, values, folder):
         for source, settings in zip(built.sources, built.settings, strict=True)
     ]
     core = built.case.measurement.architecture
-    return model.number_of(built.case, programs, str(write_trial(folder, core, values)))
+    trial = str(write_trial(folder, core, values))
+    return built.case.number([program.time(architecture=trial) for program in programs])
 
 
 def test_a_kernel_with_other_choices_is_timed_with_all_of_them(timed, tmp_path):

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from neuron_sim.fidelity.evaluate import STACKS, Evaluated
+from neuron_sim.fidelity.evaluate import Evaluated, without_number
 from neuron_sim.fidelity.held_out.rows import Row, Suite
 from neuron_sim.fidelity.published.evaluate import evaluated_from
 from neuron_sim.run.environment import script_environment
@@ -74,11 +74,6 @@ class _Worker:
             self._process = None
 
 
-def _failed(row: Row, reason: str, has_kernel: bool) -> Evaluated:
-    nothing: dict[str, float | None] = dict.fromkeys(STACKS)
-    return Evaluated(row.measurement, nothing, reason=reason, has_kernel=has_kernel)
-
-
 def evaluate(
     rows: Sequence[Row], checkouts: Path, architecture: str | None = None
 ) -> Iterator[Evaluated]:
@@ -90,7 +85,7 @@ def evaluate(
         reason = "" if folder.is_dir() else f"no checkout '{folder}'"
         reason = reason or suite.source.other_commit(folder)
         if reason:
-            yield from (_failed(row, reason, False) for row in alike)
+            yield from (without_number(row.measurement, reason) for row in alike)
             continue
         worker = _Worker(suite, folder, architecture or alike[0].measurement.architecture)
         try:

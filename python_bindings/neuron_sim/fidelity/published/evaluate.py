@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from neuron_sim import _core
-from neuron_sim.fidelity.evaluate import STACKS, TIMES, Evaluated
+from neuron_sim.fidelity.case import TIMES
+from neuron_sim.fidelity.evaluate import STACKS, Evaluated, without_number
 from neuron_sim.fidelity.measurement import Measurement
 from neuron_sim.fidelity.published.sources import PublishedKernel, published_kernels
 from neuron_sim.nki.measurement.interval import kind_of
@@ -32,8 +33,7 @@ def evaluate(
     """Times the author's file of a measurement. A failure is a reason, not an exception."""
     kernel = published_kernels().get(measurement.id)
     if kernel is None:
-        nothing: dict[str, float | None] = dict.fromkeys(STACKS)
-        return Evaluated(measurement, nothing, reason="the author's file is not public or named")
+        return without_number(measurement, "the author's file is not public or named")
     return evaluate_kernel(measurement, kernel, checkouts, architecture)
 
 
@@ -44,12 +44,11 @@ def evaluate_kernel(
     architecture: str | None = None,
 ) -> Evaluated:
     """Evaluates a kernel that is given."""
-    nothing: dict[str, float | None] = dict.fromkeys(STACKS)
     folder = kernel.source.folder(checkouts)
     if not folder.is_dir():
-        return Evaluated(measurement, nothing, reason=f"no checkout '{folder}'")
+        return without_number(measurement, f"no checkout '{folder}'")
     if reason := kernel.source.other_commit(folder):
-        return Evaluated(measurement, nothing, reason=reason)
+        return without_number(measurement, reason)
     architecture = architecture or measurement.architecture
     return evaluated_from(measurement, _replies(kernel, folder, architecture))
 
@@ -82,8 +81,7 @@ def evaluated_from(measurement: Measurement, replies: Sequence[dict[str, Any]]) 
     """The outcome for one measurement, from a worker's replies to its launches."""
     for reply in replies:
         if "reason" in reply:
-            nothing: dict[str, float | None] = dict.fromkeys(STACKS)
-            return Evaluated(measurement, nothing, reason=_short(reply["reason"]), has_kernel=True)
+            return without_number(measurement, _short(reply["reason"]), has_kernel=True)
     scale = TIMES.get(measurement.unit, 1.0)
     simulated: dict[str, float | None] = {
         stack: scale * sum(reply[stack][measurement.time] for reply in replies) for stack in STACKS
