@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from fidelity_runs import compute, uniform
-from neuron_sim.fidelity.kernels import attention, attention_trace
+from neuron_sim.fidelity.kernels import attention
 from neuron_sim.fidelity.measurement import Measurement
 from neuron_sim.fidelity.programs import attention_fusion
 
@@ -101,7 +101,7 @@ def test_a_profile_is_read_as_the_profilers_total_time():
     timings = [{"latency_us": 1.0, "profile_us": 2.0, "body_us": 0.5}]
     profile = {"family": "attention_trace", "metric": "neuron-profile total_time"}
     assert attention.match(FUSION).reading(timings) == 1.0
-    traced = attention_trace.match(dataclasses.replace(FUSION, **profile))
+    traced = attention.match(dataclasses.replace(FUSION, **profile))
     assert traced.reading(timings) == 2.0
 
 
