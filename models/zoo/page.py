@@ -15,7 +15,7 @@ from zoo.forward import BFLOAT16_FACTOR, FLOAT32_LIMIT, Account, Comparison
 from zoo.generation import Generation
 from zoo.training import ACCURACY_LIMIT, COMPARED_STEPS, FINAL_LIMIT, STEP_LIMIT, Training
 
-TEMPLATE = Path(__file__).with_suffix(".txt")
+TEMPLATE = Path(__file__).resolve().parents[2] / "tools" / "templates" / "models.md"
 """The words and the heads of the tables, with places for the figures."""
 
 
