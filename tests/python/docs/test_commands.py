@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import page_commands
 import pytest
 from neuron_sim.command_line.parser import build_parser
 
@@ -22,7 +23,6 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 USAGE = re.compile(r"\[OPTION|\bCOMMAND\b|\.\.\.")
 """In a line that says how a command is used rather than how it is called."""
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "models")]
-handout = importlib.import_module("write_handout_docs")
 cells_of = importlib.import_module("write_figures").table
 
 
@@ -118,4 +118,4 @@ def test_the_scripts_of_the_page_of_nki_are_found():
 def test_the_collective_prints_the_line_below_it():
     page = (ROOT / "docs/distributed.md").read_text(encoding="utf-8")
     first = page.partition("## One rank alone")[0]
-    assert "```sh\ntorchrun" in first and handout.page(first) == first
+    assert "```sh\ntorchrun" in first and page_commands.page(first) == first

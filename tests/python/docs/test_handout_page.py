@@ -1,36 +1,28 @@
 """docs/handout_profiling.md: its commands print what it says, and its answers follow from that."""
 
-import importlib
 import re
-import sys
-from pathlib import Path
 
+import page_commands
 import pytest
 
 pytest.importorskip("neuron_sim.neuronxcc.nki")
 pytest.importorskip("pyarrow")
 
-ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tools"))
-tool = importlib.import_module("write_handout_docs")
-
 
 @pytest.fixture(scope="module")
 def text():
-    return (ROOT / "docs" / "handout_profiling.md").read_text(encoding="utf-8")
+    return page_commands.PAGE.read_text(encoding="utf-8")
 
 
 def test_the_commands_of_the_page_print_what_it_says(text):
-    assert tool.page(text) == text, "docs/handout_profiling.md is stale; run tools/" + (
-        "write_handout_docs.py"
-    )
+    assert page_commands.page(text) == text, "the page is stale; run page_commands.py"
 
 
 def test_a_command_that_fails_is_an_error_with_its_output():
     with pytest.raises(RuntimeError, match="ended with 3:\nsaid"):
-        tool.page("```sh\necho said; exit 3\n```\n")
+        page_commands.page("```sh\necho said; exit 3\n```\n")
     with pytest.raises(RuntimeError, match="no 'text' block"):
-        tool.page("```sh\necho said\n```\n")
+        page_commands.page("```sh\necho said\n```\n")
 
 
 def summary_of(text, name):

@@ -10,12 +10,7 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools"))
 generated_page = importlib.import_module("generated_page")
 
-TOOLS = sorted(
-    path.stem
-    for path in (ROOT / "tools").glob("write_*_docs.py")
-    # The page of the handout has a test that runs its commands.
-    if path.stem != "write_handout_docs"
-)
+TOOLS = sorted(path.stem for path in (ROOT / "tools").glob("write_*_docs.py"))
 
 
 @pytest.mark.parametrize("name", TOOLS)

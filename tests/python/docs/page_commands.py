@@ -1,9 +1,8 @@
-#!/usr/bin/env python3
-"""Runs docs/handout_profiling.md and writes what its commands print into it.
+"""The commands of a page, docs/handout_profiling.md first, and what they print.
 
 A Python block that begins with `# NAME.py` is that file; `sh` blocks run in order, in a folder with
 these files and a link to models/; the `text` block after one is what it prints.
-Usage: write_handout_docs.py [--check]; --check writes nothing and ends with 1 if the page is stale.
+Run as a program it writes the page anew.
 """
 
 from __future__ import annotations
@@ -15,9 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from generated_page import write_or_check
-
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "handout_profiling.md"
 
 BLOCK = re.compile(r"^```(python|sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -62,4 +59,4 @@ def output(commands: str, folder: str) -> str:
 
 
 if __name__ == "__main__":
-    raise SystemExit(write_or_check(PAGE, page(PAGE.read_text(encoding="utf-8"))))
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
