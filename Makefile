@@ -79,10 +79,19 @@ test-sanitize: setup
 test-threads: setup
 	@$(IN_VENV) tools/test_sanitized.sh tsan
 
+# gcovr gets the count files by name: given the folder, it fails on notes of a removed source file.
+# Threads that race can leave a negative count; its line then counts as not run.
 coverage: setup
-	@$(IN_VENV) python tools/core_coverage.py build/coverage --clear
+	@mkdir -p build/coverage && find build/coverage -name '*.gcda' -delete
 	@$(IN_VENV) tools/test_sanitized.sh coverage
-	@$(IN_VENV) python tools/core_coverage.py build/coverage
+	@$(IN_VENV) gcovr -j $(CMAKE_BUILD_PARALLEL_LEVEL) --merge-mode-functions separate \
+	  --gcov-ignore-parse-errors negative_hits.warn_once_per_file \
+	  --gcov-suspicious-hits-threshold 0 --filter device/ --filter ops/ \
+	  --json build/coverage/lines.json $$(find build/coverage -name '*.gcda')
+	@status=0; for folder in device ops; do \
+	  $(IN_VENV) gcovr --add-tracefile build/coverage/lines.json --filter $$folder/ \
+	    --merge-lines --sort uncovered-number --sort-reverse --fail-under-line 90 || status=1; \
+	done; exit $$status
 
 lint: setup-lint
 	@$(IN_VENV) tools/build.sh --configure tidy
