@@ -9,9 +9,9 @@ namespace neuron_sim {
 /// point into, dst [P, size, ...] with the same further dimensions, in SBUF or PSUM, on Vector,
 /// Scalar or GpSimd (SBUF only); offset is one int32 or uint32 in SBUF
 /// (docs/hardware_facts.md#tensor_copy_dynamic_src). Dtypes as tensor_copy. An offset outside the
-/// region is a KernelError
-/// (kIndex) when the program runs.
+/// region is a KernelError (kIndex) when the program runs.
 struct TensorCopyDynamicSrc {
+  static constexpr std::string_view kName = "tensor_copy_dynamic_src";
   View dst, src, offset;
   EngineKind engine = EngineKind::kAuto;  ///< Vector
 

@@ -9,6 +9,7 @@ namespace neuron_sim {
 /// Vector engine also in PSUM; rand_set_state with it restores the state. Engines: GpSimd from
 /// NeuronCore-v3, Vector from NeuronCore-v4 (docs/hardware_facts.md#rand_get_state).
 struct RandGetState {
+  static constexpr std::string_view kName = "rand_get_state";
   View dst;
   EngineKind engine = EngineKind::kAuto;  ///< GpSimd
 

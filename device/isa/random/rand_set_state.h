@@ -11,6 +11,7 @@ namespace neuron_sim {
 /// Engines: GpSimd from NeuronCore-v3, Vector from NeuronCore-v4
 /// (docs/hardware_facts.md#rand_set_state).
 struct RandSetState {
+  static constexpr std::string_view kName = "rand_set_state";
   View src_seeds;
   EngineKind engine = EngineKind::kAuto;  ///< GpSimd
 

@@ -4,8 +4,6 @@
 #include <cstring>
 #include <vector>
 
-#include "device/base/errors.h"
-#include "device/instruction/checks.h"
 #include "device/operand/engine_state.h"
 
 namespace neuron_sim {
@@ -35,24 +33,4 @@ const uint32_t* next_random_row(const Instance& instance, const Access& state, i
   return row.data();
 }
 
-namespace checks {
-
-void random_state_tile(std::string_view instruction, std::string_view operand, const View& view,
-                       EngineKind engine, const Architecture& architecture) {
-  generation(instruction, 3, architecture);
-  if (architecture.features.vector_xorwow) {
-    checks::engine(instruction, engine, {EngineKind::kVector, EngineKind::kGpSimd}, architecture);
-  } else {
-    checks::engine(instruction, engine, {EngineKind::kGpSimd}, architecture);
-  }
-  compute_operand(instruction, operand, view, engine, architecture);
-  if (view.dtype() != Dtype::kUint32) dtype_error(instruction, operand, view, "uint32");
-  const int64_t words = engine == EngineKind::kGpSimd ? kGpSimdRandomWords : kVectorRandomWords;
-  if (view.free_elements() == words) return;
-  fail(text("operand '", operand, "' of '", instruction, "' has ", view.free_elements(),
-            " elements per partition; the random state of a lane of the ", name(engine),
-            " engine has ", words, "."));
-}
-
-}  // namespace checks
 }  // namespace neuron_sim

@@ -18,13 +18,4 @@ const uint32_t* next_random_row(const Instance& instance, const Access& state, i
 /// The upper 24 bits of a number as a fraction in [0, 1), exact in fp32.
 inline float unit_interval(uint32_t bits) { return static_cast<float>(bits >> 8) * 0x1p-24F; }
 
-namespace checks {
-
-/// Requirements of rand_set_state and rand_get_state: NeuronCore-v3, GpSimd (or Vector, where that
-/// has XORWOW), a uint32 tile with as many elements per partition as a lane has words.
-void random_state_tile(std::string_view instruction, std::string_view operand, const View& view,
-                       EngineKind engine, const Architecture& architecture);
-
-}  // namespace checks
-
 }  // namespace neuron_sim
