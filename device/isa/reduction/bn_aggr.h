@@ -11,6 +11,7 @@ namespace neuron_sim {
 /// variance * count + count * (mean - total mean)^2; rounded once to dst. A total count of 0 gives
 /// NaN.
 struct BnAggr {
+  static constexpr std::string_view kName = "bn_aggr";
   View dst, data;
   EngineKind engine = EngineKind::kAuto;  ///< Vector
 

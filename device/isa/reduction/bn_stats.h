@@ -12,6 +12,7 @@ namespace neuron_sim {
 /// device/numerics/reduction.h; rounded once to dst. With one element per partition the odd half is
 /// 0, 0, 0. NaN and infinity propagate within their half.
 struct BnStats {
+  static constexpr std::string_view kName = "bn_stats";
   View dst, data;
   EngineKind engine = EngineKind::kAuto;  ///< Vector
 
