@@ -9,6 +9,7 @@ namespace neuron_sim {
 /// SBUF or HBM. dst < limits.registers. EngineKind::kAuto is Sync, and makes the register a virtual
 /// one: those of all sequencers get the value.
 struct RegisterLoad {
+  static constexpr std::string_view kName = "register_load";
   int64_t dst = 0;
   View src{};
   EngineKind engine = EngineKind::kAuto;

@@ -10,6 +10,7 @@ namespace neuron_sim {
 /// program that stores registers runs in program order on one thread (Program::uses_registers);
 /// whatever reads dst later waits for the store as for any other write.
 struct RegisterStore {
+  static constexpr std::string_view kName = "register_store";
   View dst{};
   int64_t src = 0;
   EngineKind engine = EngineKind::kAuto;
