@@ -85,7 +85,7 @@ void note_repeated_by_data(const Program& program, const Block& block, bool by_d
   }
 }
 
-class DefinednessWalk {
+class DefinednessWalk : public WalkWithoutData {
  public:
   DefinednessWalk(const Program& program, OfData of_data)
       : program_(program),
@@ -96,17 +96,7 @@ class DefinednessWalk {
     for (const Block& block : program.cores) note_repeated_by_data(program, block, false, by_data_);
   }
 
-  int64_t trip_count(const Loop& loop) const {
-    return loop.register_index < 0 ? loop.bound : std::min<int64_t>(loop.bound, 1);
-  }
-  int64_t boundary(const Loop&, uint32_t, int64_t, int64_t) const { return 0; }
-
-  void meet(const Meeting& meeting) {
-    for (size_t core = 0; core < meeting.instruction.size(); ++core) {
-      instruction(static_cast<uint32_t>(meeting.instruction[core]), meeting.variables[core]);
-    }
-  }
-
+  void meet(const Meeting& meeting) { visit_meeting(meeting, *this); }
   void instruction(uint32_t index, const int64_t* variables) {
     const Instruction& instruction = program_.instructions[index];
     const auto operands = program_.operands_of(instruction);

@@ -13,7 +13,7 @@ namespace neuron_sim {
 namespace {
 
 /// Visits one core.
-class DependencyWalk {
+class DependencyWalk : public EveryIteration {
  public:
   explicit DependencyWalk(const Program& program)
       : program_(program),
@@ -24,7 +24,6 @@ class DependencyWalk {
     fail(text("the dependencies of kernel '", program_.kernel,
               "' depend on data: a loop has its trip count in a register."));
   }
-  int64_t boundary(const Loop&, uint32_t, int64_t, int64_t) const { return 0; }
   void meet(const Meeting&) const { require(false, "one core meets nobody"); }
 
   void instruction(uint32_t index, const int64_t* variables) {

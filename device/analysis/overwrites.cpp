@@ -46,7 +46,7 @@ std::vector<bool> sharing_tiles(const Program& program) {
 }
 
 /// Records the last write to each byte of the memories.
-class OverwriteWalk {
+class OverwriteWalk : public WalkWithoutData {
  public:
   explicit OverwriteWalk(const Program& program)
       : program_(program),
@@ -54,17 +54,7 @@ class OverwriteWalk {
         last_write_(program.tiles.size(), kNever),
         writes_(1) {}
 
-  int64_t trip_count(const Loop& loop) const {
-    return loop.register_index < 0 ? loop.bound : std::min<int64_t>(loop.bound, 1);
-  }
-  int64_t boundary(const Loop&, uint32_t, int64_t, int64_t) const { return 0; }
-
-  void meet(const Meeting& meeting) {
-    for (size_t core = 0; core < meeting.instruction.size(); ++core) {
-      instruction(static_cast<uint32_t>(meeting.instruction[core]), meeting.variables[core]);
-    }
-  }
-
+  void meet(const Meeting& meeting) { visit_meeting(meeting, *this); }
   void instruction(uint32_t index, const int64_t* variables) {
     const auto operands = program_.operands_of(program_.instructions[index]);
     for (const bool reads : {true, false}) {

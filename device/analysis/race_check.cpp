@@ -38,7 +38,7 @@ using AccessesByCore = std::array<std::vector<HbmAccess>, kMaximumCores>;
 bool decidable(const Operand& operand) { return !operand.indirect && operand.register_index < 0; }
 
 /// Visits both cores; per core engines, histories and the accesses that may race.
-class RaceWalk {
+class RaceWalk : public EveryIteration {
  public:
   explicit RaceWalk(const Program& program) : program_(program), accesses_(program.tiles.size()) {
     for (auto& core : histories_) core.resize(static_cast<size_t>(program.hazard_groups));
@@ -49,7 +49,6 @@ class RaceWalk {
   int64_t trip_count(const Loop& loop) const {
     return loop.register_index < 0 ? loop.trip_count : 0;
   }
-  int64_t boundary(const Loop&, uint32_t, int64_t, int64_t) const { return 0; }
 
   void instruction(uint32_t index, const int64_t* variables) {
     const Instruction& instruction = program_.instructions[index];

@@ -152,12 +152,6 @@ void ShadowWalk::instruction(uint32_t index, const int64_t* variables) {
   instance(index, variables, locations.data(), nullptr);
 }
 
-void ShadowWalk::meet(const Meeting& meeting) {
-  for (size_t core = 0; core < meeting.instruction.size(); ++core) {
-    instruction(static_cast<uint32_t>(meeting.instruction[core]), meeting.variables[core]);
-  }
-}
-
 void ShadowWalk::instance(uint32_t index, const int64_t* variables, const Location* locations,
                           const InstanceFacts* facts) {
   const Instruction& instruction = program_.instructions[index];

@@ -1,7 +1,6 @@
 #pragma once
 // Follows every byte of a program: who wrote it, who read it, whether it is defined.
 
-#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -10,24 +9,21 @@
 #include "device/check/reports.h"
 #include "device/check/shadow_tile.h"
 #include "device/execute/run_observer.h"
-#include "device/program/meeting.h"
+#include "device/program/cursor.h"
 
 namespace neuron_sim {
 
 /// A visitor of Cursor for checks without data; instance() for checks of a run.
-class ShadowWalk {
+class ShadowWalk : public WalkWithoutData {
  public:
   ShadowWalk(const Program& program, const CheckOptions& options, bool runs);
 
-  int64_t trip_count(const Loop& loop) const {
-    return loop.register_index < 0 ? loop.bound : std::min<int64_t>(loop.bound, 1);
-  }
   int64_t boundary(const Loop& loop, uint32_t, int64_t iteration, int64_t) {
     order_.begin(loop, iteration);
     return 0;
   }
+  void meet(const Meeting& meeting) { visit_meeting(meeting, *this); }
   void instruction(uint32_t index, const int64_t* variables);
-  void meet(const Meeting& meeting);
 
   /// An iteration of a loop of a run begins.
   void begin(const Loop& loop, int64_t iteration) { order_.begin(loop, iteration); }

@@ -120,14 +120,12 @@ void run_graph(const Program& program, const InstanceGraph& graph, const Storage
 }
 
 /// Builds and runs a graph per window of instances; a window ends where cores meet.
-class WindowRun {
+class WindowRun : public EveryIteration {
  public:
   WindowRun(const Program& program, const Storage& storage, InstanceRunner& runner,
             ThreadPool& pool)
       : program_(program), storage_(storage), runner_(runner), pool_(pool), builder_(program) {}
 
-  int64_t trip_count(const Loop& loop) const { return loop.trip_count; }
-  int64_t boundary(const Loop&, uint32_t, int64_t, int64_t) const { return 0; }
   void instruction(uint32_t index, const int64_t* variables) {
     builder_.add(index, variables);
     if (builder_.size() == kWindow) flush();

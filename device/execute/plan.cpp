@@ -85,17 +85,15 @@ void append(const Program& program, uint32_t index, const int64_t* variables,
 
 /// Visitor of every instance of a program of one core that is not walked with registers.
 template <typename Add>
-struct Collect {
+struct Collect : EveryIteration {
   Add add;
-  int64_t trip_count(const Loop& loop) const { return loop.trip_count; }
-  int64_t boundary(const Loop&, uint32_t, int64_t, int64_t) const { return 0; }
   void instruction(uint32_t index, const int64_t* variables) { add(index, variables); }
   void meet(const Meeting&) { require(false, "programs of two cores are walked at every launch"); }
 };
 
 template <typename Add>
 void for_each_instance(const Program& program, Add add) {
-  Collect<Add> collect{std::move(add)};
+  Collect<Add> collect{{}, std::move(add)};
   Cursor<Collect<Add>>(program, collect).walk();
 }
 

@@ -2,6 +2,7 @@
 // The one walk over a Program: yields instruction instances in program order; nothing is unrolled
 // in memory. Executor, timeline, definedness and the race check are visitors.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -119,5 +120,27 @@ class Cursor {
   Visitor& visitor_;
   uint32_t steps_ = 0;
 };
+
+/// Base of the visitors of every iteration.
+struct EveryIteration {
+  int64_t trip_count(const Loop& loop) const { return loop.trip_count; }
+  int64_t boundary(const Loop&, uint32_t, int64_t, int64_t) const { return 0; }
+};
+
+/// Base of the visitors without registers: of a loop whose trip count depends on data they visit at
+/// most one iteration.
+struct WalkWithoutData : EveryIteration {
+  int64_t trip_count(const Loop& loop) const {
+    return loop.register_index < 0 ? loop.bound : std::min<int64_t>(loop.bound, 1);
+  }
+};
+
+/// Visits the instructions where cores meet like any other, core by core.
+template <typename Visitor>
+void visit_meeting(const Meeting& meeting, Visitor& visitor) {
+  for (size_t core = 0; core < meeting.instruction.size(); ++core) {
+    visitor.instruction(static_cast<uint32_t>(meeting.instruction[core]), meeting.variables[core]);
+  }
+}
 
 }  // namespace neuron_sim

@@ -65,7 +65,7 @@ struct Nests {
 
 /// Visitor that appends every instance of one core to a straight line, and notes what the other one
 /// touches.
-class Unroll {
+class Unroll : public EveryIteration {
  public:
   Unroll(const Program& program, size_t core, StraightLine& line)
       : program_(program),
@@ -76,8 +76,6 @@ class Unroll {
     nests_.note(program, program.cores.at(core), 0);
   }
 
-  int64_t trip_count(const Loop& loop) const { return loop.trip_count; }
-  int64_t boundary(const Loop&, uint32_t, int64_t, int64_t) const { return 0; }
   void meet(const Meeting& meeting) {
     append(static_cast<uint32_t>(meeting.instruction[core_]), meeting.variables[core_]);
   }
