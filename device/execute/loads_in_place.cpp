@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <utility>
 
 #include "device/execute/transfer_nest.h"
 #include "device/isa/dma/dma_copy.h"
@@ -17,10 +16,9 @@ struct Load {
   CopyNest nest;
   Location target, source;
   int item = 0;
-  bool overwritten = false;                             // in part
-  bool copied = false;                                  // has a reader that needs the bytes in SBUF
-  std::vector<std::pair<uint32_t, int32_t>> readers{};  // location, its operand in place
-  std::vector<Location> places{};                       // of the readers in HBM
+  bool overwritten = false;  // in part
+  bool copied = false;       // has a reader that needs the bytes in SBUF
+  std::vector<OperandInPlace> readers{};
 };
 
 class LoadSearch {
@@ -83,8 +81,8 @@ class LoadSearch {
     // caches; in HBM they often compete for a few sets, which takes longer than the copy.
     const bool by_rows = instruction.type->is_elementwise && has_gapless_rows(source.operand());
     if (!by_rows && !is_product(program_, instruction)) return false;
-    load.readers.emplace_back(place, result_.index_of(source.operand()));
-    load.places.push_back({load.source.tile, 0, load.source.offset + source.offset()});
+    const Location from{load.source.tile, 0, load.source.offset + source.offset()};
+    load.readers.push_back({place, result_.index_of(source.operand()), from});
     return true;
   }
 
@@ -134,20 +132,15 @@ class LoadSearch {
 
   void settle(const Load& load) {
     if (load.copied || load.readers.empty()) return;
-    result_.omit(load.instance, instances_.size(), locations_.size());
-    for (size_t i = 0; i < load.readers.size(); ++i) {
-      const auto [place, operand] = load.readers[i];
-      result_.replaced[place] = operand;
-      locations_[place] = load.places[i];
-    }
+    result_.omit(load.instance, load.readers, instances_.size(), locations_);
   }
 
   const Program& program_;
   const std::vector<PlannedInstance>& instances_;
   std::vector<Location>& locations_;
+  OperandsInPlace& result_;
   std::vector<std::vector<Load>> loads_;  // per hazard group
   std::vector<Load> none_;                // of tiles without one
-  OperandsInPlace& result_;
 };
 
 }  // namespace

@@ -20,12 +20,17 @@ int32_t OperandsInPlace::index_of(const Operand& operand) {
   return static_cast<int32_t>(operands.size()) - 1;
 }
 
-void OperandsInPlace::omit(size_t instance, size_t instances, size_t locations) {
+void OperandsInPlace::omit(size_t transfer, const std::vector<OperandInPlace>& accesses,
+                           size_t instances, std::vector<Location>& locations) {
   if (omitted.empty()) {
     omitted.assign(instances, false);
-    replaced.assign(locations, -1);
+    replaced.assign(locations.size(), -1);
   }
-  omitted[instance] = true;
+  omitted[transfer] = true;
+  for (const OperandInPlace& access : accesses) {
+    replaced[access.replaced] = access.operand;
+    locations[access.replaced] = access.location;
+  }
 }
 
 }  // namespace neuron_sim

@@ -37,6 +37,13 @@ inline bool is_product(const Program& program, const Instruction& instruction) {
   return program.demands[instruction.demand].multiply_accumulates > 0;
 }
 
+/// An operand in HBM for one in SBUF.
+struct OperandInPlace {
+  uint32_t replaced = 0;  ///< index of the location of the one in SBUF
+  int32_t operand = 0;    ///< index into OperandsInPlace::operands
+  Location location{};    ///< in HBM
+};
+
 /// Which instances of a program need not run because others access HBM in place of SBUF.
 struct OperandsInPlace {
   std::vector<bool> omitted;      ///< per instance; empty when none is
@@ -49,8 +56,9 @@ struct OperandsInPlace {
   bool replaces(size_t location) const { return !replaced.empty() && replaced[location] >= 0; }
   /// Index of an operand in `operands`; most instances of an instruction have equal ones.
   int32_t index_of(const Operand& operand);
-  /// Leaves out an instance of a program with so many instances and locations.
-  void omit(size_t instance, size_t instances, size_t locations);
+  /// Leaves out a transfer, whose HBM `accesses` reach, of a program with so many instances.
+  void omit(size_t transfer, const std::vector<OperandInPlace>& accesses, size_t instances,
+            std::vector<Location>& locations);
 };
 
 }  // namespace neuron_sim

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "device/analysis/access_runs.h"
 #include "device/execute/transfer_nest.h"
 #include "device/isa/dma/dma_copy.h"
 
@@ -12,11 +13,7 @@ namespace {
 
 constexpr int32_t kNoStore = -1;
 
-int64_t elements_of(const Operand& operand) {
-  int64_t count = operand.partitions;
-  for (int i = 0; i < operand.rank; ++i) count *= operand.free[static_cast<size_t>(i)].size;
-  return count;
-}
+int64_t elements_of(const Operand& operand) { return operand.partitions * free_elements(operand); }
 
 /// Whether elements of the operand may share bytes.
 bool writes_twice(const Operand& operand) {
@@ -41,9 +38,8 @@ struct ResultInSbuf {
 /// A transfer to HBM of whole results.
 struct Store {
   uint32_t instance = 0;
-  bool needed = false;                                  // another instruction reads one of them
-  std::vector<std::pair<uint32_t, int32_t>> writers{};  // location, its operand in place
-  std::vector<Location> places{};                       // of the writers in HBM
+  bool needed = false;  // another instruction reads one of them
+  std::vector<OperandInPlace> writers{};
 };
 
 class StoreSearch {
@@ -60,7 +56,9 @@ class StoreSearch {
     for (uint32_t i = 0; i < instances_.size(); ++i) {
       if (!result_.omits(i)) visit(i);
     }
-    for (const Store& store : stores_) settle(store);
+    for (const Store& store : stores_) {
+      if (!store.needed) result_.omit(store.instance, store.writers, instances_.size(), locations_);
+    }
   }
 
  private:
@@ -149,8 +147,8 @@ class StoreSearch {
       const OperandInHbm target(nest, *result.operand,
                                 distance_between(locations_[place], locations_[result.place]));
       if (!target.found() || !has_gapless_rows(target.operand())) return false;
-      store.writers.emplace_back(result.place, result_.index_of(target.operand()));
-      store.places.push_back({to.tile, 0, to.offset + target.offset()});
+      const Location in_hbm{to.tile, 0, to.offset + target.offset()};
+      store.writers.push_back({result.place, result_.index_of(target.operand()), in_hbm});
       taken.push_back(&result);
       left -= elements_of(*result.operand);
     }
@@ -158,16 +156,6 @@ class StoreSearch {
     for (ResultInSbuf* result : taken) result->store = static_cast<int32_t>(stores_.size());
     stores_.push_back(std::move(store));
     return true;
-  }
-
-  void settle(const Store& store) {
-    if (store.needed) return;
-    result_.omit(store.instance, instances_.size(), locations_.size());
-    for (size_t i = 0; i < store.writers.size(); ++i) {
-      const auto [place, operand] = store.writers[i];
-      result_.replaced[place] = operand;
-      locations_[place] = store.places[i];
-    }
   }
 
   const Program& program_;
