@@ -57,5 +57,9 @@ inline int64_t free_elements(const Operand& operand) {
   for (int8_t i = 0; i < operand.rank; ++i) count *= operand.free[static_cast<size_t>(i)].size;
   return count;
 }
+/// Elements of an operand in all its partitions.
+inline int64_t elements_of(const Operand& operand) {
+  return operand.partitions * free_elements(operand);
+}
 
 }  // namespace neuron_sim

@@ -32,8 +32,8 @@ bool may_overlap(const Operand& dst, const Operand& src) {
   if (dst.memory == MemoryKind::kAccumulator || dst.memory == MemoryKind::kRandomState) {
     return false;
   }
-  const int64_t elements = dst.partitions * free_elements(dst);
-  return elements > 1 && elements == src.partitions * free_elements(src);
+  const int64_t elements = elements_of(dst);
+  return elements > 1 && elements == elements_of(src);
 }
 
 std::optional<ByteRange> repeated_bytes(const Operand& operand) {

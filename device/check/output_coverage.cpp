@@ -16,7 +16,7 @@ void add_bytes(const Program& program, const Block& block, int64_t times,
     for (const Operand& operand : program.operands_of(program.instructions[node.index])) {
       if (!operand.present() || operand.memory != MemoryKind::kHbm || !operand.writes()) continue;
       bytes[static_cast<size_t>(operand.tile)] +=
-          times * operand.partitions * free_elements(operand) * itemsize(operand.dtype);
+          times * elements_of(operand) * itemsize(operand.dtype);
     }
   }
 }

@@ -132,8 +132,7 @@ class Verification {
       for (const Operand& operand : line.operands_of(instance)) {
         if (operand.memory != MemoryKind::kHbm || !operand.writes()) continue;
         if (line.tile_of(operand).argument < 0) continue;
-        bytes[operand.tile] +=
-            operand.partitions * free_elements(operand) * itemsize(operand.dtype);
+        bytes[operand.tile] += elements_of(operand) * itemsize(operand.dtype);
       }
     }
     return bytes;

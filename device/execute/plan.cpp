@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "device/analysis/access_runs.h"
 #include "device/analysis/definedness.h"
 #include "device/analysis/instance_history.h"
 #include "device/base/errors.h"
@@ -29,12 +30,8 @@ double host_nanoseconds(const Program& program, const Instruction& instruction) 
   double bytes = 0;
   double rows = 0;
   for (const Operand& operand : program.operands_of(instruction)) {
-    double elements = operand.partitions;
     rows += operand.partitions;
-    for (int i = 0; i < operand.rank; ++i) {
-      elements *= static_cast<double>(operand.free[static_cast<size_t>(i)].size);
-    }
-    bytes += elements * itemsize(operand.dtype);
+    bytes += static_cast<double>(elements_of(operand) * itemsize(operand.dtype));
   }
   double cost = 60 + rows * 2 + bytes / 8;
   const Demand& demand = program.demands[instruction.demand];

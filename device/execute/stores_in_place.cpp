@@ -13,8 +13,6 @@ namespace {
 
 constexpr int32_t kNoStore = -1;
 
-int64_t elements_of(const Operand& operand) { return operand.partitions * free_elements(operand); }
-
 /// Whether elements of the operand may share bytes.
 bool writes_twice(const Operand& operand) {
   std::vector<Repetition> repetitions{

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device/analysis/access_runs.h"
 #include "device/program/cursor.h"
 #include "device/timeline/core_walk.h"
 #include "device/timeline/loop_forecast.h"
@@ -32,11 +33,7 @@ bool multiplies(const Demand& demand) {
   return demand.count > 1 && demand.steps[1].unit == Unit::kMultiplyMoving;
 }
 
-int64_t bytes_of(const Operand& operand) {
-  int64_t elements = operand.partitions;
-  for (int i = 0; i < operand.rank; ++i) elements *= operand.free[static_cast<size_t>(i)].size;
-  return elements * itemsize(operand.dtype);
-}
+int64_t bytes_of(const Operand& operand) { return elements_of(operand) * itemsize(operand.dtype); }
 
 void count_matmul(const Program& program, const Instruction& instruction, int64_t instances,
                   ProgramCounters& counters) {

@@ -201,8 +201,7 @@ class Spilling {
     before_[instance].push_back(copy);
     if (copy.instruction.type != &kDmaCopy || state.was_dropped) return;
     ++line_.spills.repeated_loads;
-    line_.spills.repeated_bytes +=
-        target.partitions * free_elements(target) * itemsize(target.dtype);
+    line_.spills.repeated_bytes += elements_of(target) * itemsize(target.dtype);
   }
 
   /// Moves the operands of an instance to where their tiles are, and notes what it does to them.
