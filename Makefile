@@ -100,7 +100,7 @@ lint: setup-lint
 # clang-tidy on every file of device/ and ops/, not only on the changed ones.
 tidy: setup-lint
 	@$(IN_VENV) tools/build.sh --configure tidy
-	@$(IN_VENV) python tools/run_clang_tidy.py build/tidy --all
+	@$(IN_VENV) tools/clang_tidy.sh --all
 
 format: setup-lint
 	@find device ops csrc python_bindings models benchmarks tests examples \

@@ -28,7 +28,7 @@ run "lengths, suppressed warnings and test names" python tools/checks/check_file
 run "costs of recipes" python tools/checks/count_recipes.py
 run "line budget" python tools/checks/line_budget.py
 run "lock file" python tools/lock.py --check
-run "clang-tidy" python tools/run_clang_tidy.py build/tidy "$@"
+run "clang-tidy" tools/clang_tidy.sh "$@"
 
 for name in "${failed[@]}"; do echo "lint: FAILED: $name" >&2; done
 exit $((${#failed[@]} > 0))
