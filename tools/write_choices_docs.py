@@ -23,7 +23,6 @@ from generated_page import fill, write_or_check
 from neuron_sim.fidelity import choices
 from neuron_sim.fidelity.measurement import load_measurements
 from neuron_sim.fidelity.published.thresholds import TOLERANCE
-from neuron_sim.fidelity.report import fitted_parameters
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs"
 PAGE = FOLDER / "choices.md"
@@ -110,13 +109,6 @@ def page(stored: dict[str, Any] | None = None) -> str:
         "cost_table": "\n".join(table("cost;value;unit;source", "lrll", costs)),
     }
     return fill(PAGE.name, figures)
-
-
-def is_current(stored: dict[str, Any]) -> bool:
-    """Whether the stored choices are those that the model has."""
-    fitted = fitted_parameters(["trn1", "trn2"], passes=False)
-    expected = choices.rules() + [f"{name} {key}" for name, keys in fitted.items() for key in keys]
-    return [each["choice"] for each in stored["effects"]] == expected
 
 
 def load_stored() -> dict[str, Any]:

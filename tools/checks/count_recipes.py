@@ -18,17 +18,7 @@ from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from check_rooms import (
-    LARGEST,
-    PACKAGE,
-    PORCH,
-    ROOMS,
-    Edges,
-    python_edges,
-    room_edges,
-    rooms,
-    tracked,
-)
+import check_rooms
 
 ARCHITECTURES = PurePosixPath("device/arch")
 INSTRUCTIONS = PurePosixPath("device/isa")
@@ -63,7 +53,7 @@ class Tree:
 
     def __init__(self, root: Path):
         self.root = root
-        self.files = tracked(root)
+        self.files = check_rooms.tracked(root)
 
     def text(self, file: PurePosixPath) -> str:
         return (self.root / file).read_text(encoding="utf-8")
@@ -138,7 +128,7 @@ def instruction_counts(tree: Tree) -> Iterator[Count]:
     yield Count("comparisons with the name of an instruction", comparisons, 0)
 
 
-def _imported(arrows: Edges, start: str) -> set[str]:
+def _imported(arrows: check_rooms.Edges, start: str) -> set[str]:
     """A room and all that it imports, directly or not."""
     reached, ahead = {start}, [start]
     while ahead:
@@ -150,15 +140,15 @@ def _imported(arrows: Edges, start: str) -> set[str]:
 
 def room_counts(tree: Tree) -> Iterator[Count]:
     """Size and directions of the rooms of python_bindings, and the largest folder of the tree."""
-    arrows = room_edges(python_edges(tree.root, tree.files))
+    arrows = check_rooms.room_edges(check_rooms.python_edges(tree.root, tree.files))
     back = [link for a in arrows for b, link in arrows[a].items() if a in _imported(arrows, b)]
     folders = defaultdict(list)
     for file in tree.files:
         folders[file.parent].append(str(file))
-    yield Count("files in the root of neuron_sim", folders[PACKAGE], PORCH)
-    yield Count("rooms of python_bindings", rooms(tree.files), ROOMS)
+    yield Count("files in the root of neuron_sim", folders[check_rooms.PACKAGE], check_rooms.PORCH)
+    yield Count("rooms of python_bindings", check_rooms.rooms(tree.files), check_rooms.ROOMS)
     yield Count("arrows between them that lie on a circle", back, 0)
-    yield Count("files of the largest folder", max(folders.values(), key=len), LARGEST)
+    yield Count("files of the largest folder", max(folders.values(), key=len), check_rooms.LARGEST)
 
 
 def main() -> int:

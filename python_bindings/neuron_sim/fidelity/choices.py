@@ -25,12 +25,28 @@ from neuron_sim.fidelity.published.thresholds import TOLERANCE, published_thresh
 from neuron_sim.fidelity.report import fitted_parameters
 from neuron_sim.fidelity.statistics import error_percent
 from neuron_sim.fidelity.suite import find_case
-from neuron_sim.fidelity.trial import write_trial
 
 CHANGE = 0.01
 CHANGED_VALUE = 1.25
 GIVEN = ("disable_dge",)
 """Settings that say what the author asked for: no choice of the model."""
+
+
+def write_trial(folder: Path, architecture: str, values: Mapping[str, tuple[float, str]]) -> Path:
+    """A file of the built-in `architecture` except `values` (by dotted key, with their units).
+
+    The same path is reused: the simulator reads a file every time it is named.
+    """
+    lines = [f'base = "{architecture}"', f'name = "{architecture}"']
+    for key, (value, unit) in values.items():
+        written = value if isinstance(value, int) else float(value)  # or one of NumPy's
+        lines.append(
+            f'{key} = {{ value = {str(written).lower()}, unit = "{unit}", '
+            'source = "trial of a fit", certainty = "fitted" }'
+        )
+    path = folder / "trial.toml"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 from neuron_sim.nki.measurement.interval import MeasuredError, interval
@@ -10,8 +9,8 @@ from neuron_sim.nki.measurement.interval import MeasuredError, interval
 
 def is_covered(error: MeasuredError, errors: Sequence[MeasuredError]) -> bool:
     """Whether the interval that `errors` give contains the measured time."""
-    found = interval(error.kind, errors)
-    return found.low <= error.ratio <= found.high
+    given = interval(error.kind, errors)
+    return given.low <= error.ratio <= given.high
 
 
 def left_out_coverage(errors: Sequence[MeasuredError]) -> dict[str, tuple[int, int]]:
@@ -19,9 +18,9 @@ def left_out_coverage(errors: Sequence[MeasuredError]) -> dict[str, tuple[int, i
 
     A family is what the interval of an unknown kernel lacks: kernels of the same author and source.
     """
-    counts: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
-    for family in sorted({each.family for each in errors}):
-        others = [each for each in errors if each.family != family]
-        own = [each for each in errors if each.family == family]
-        counts[family] = (sum(is_covered(each, others) for each in own), len(own))
-    return dict(counts)
+    counts = {}
+    for family in sorted({error.family for error in errors}):
+        others = [error for error in errors if error.family != family]
+        inside = [is_covered(error, others) for error in errors if error.family == family]
+        counts[family] = (sum(inside), len(inside))
+    return counts

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from neuron_sim import _core
-from neuron_sim.fidelity.choices import switched_off
+from neuron_sim.fidelity.choices import switched_off, write_trial
 from neuron_sim.fidelity.evaluate import pass_settings
 from neuron_sim.fidelity.measurement import Measurement
 from neuron_sim.fidelity.suite import find_case
-from neuron_sim.fidelity.trial import write_trial
 
 LaunchTimings: TypeAlias = list[dict[str, Any]]
 """What `Program.time()` says of each launch."""

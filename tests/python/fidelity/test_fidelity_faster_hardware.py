@@ -6,10 +6,10 @@ by which it can happen.
 
 import pytest
 from neuron_sim import _core
+from neuron_sim.fidelity.choices import write_trial
 from neuron_sim.fidelity.evaluate import PreparedCase
 from neuron_sim.fidelity.measurement import load_measurements
 from neuron_sim.fidelity.suite import find_case
-from neuron_sim.fidelity.trial import write_trial
 
 FAMILIES = ("attention_small", "dma", "engine", "transpose", "vector_add")
 """Families whose kernels are timed in milliseconds."""

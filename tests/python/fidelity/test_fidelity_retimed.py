@@ -6,9 +6,9 @@ import pytest
 from neuron_sim import _core
 from neuron_sim.fidelity import choices as model
 from neuron_sim.fidelity import retimed
+from neuron_sim.fidelity.choices import write_trial
 from neuron_sim.fidelity.measurement import load_measurements
 from neuron_sim.fidelity.retimed import LAUNCH, RetimedCases, model_choices
-from neuron_sim.fidelity.trial import write_trial
 from neuron_sim.sweep.results import Results
 
 STREAM, READ = "trn1-vadd-stream-fd2-25600", "inf2-dma-read-p128-f128"
