@@ -61,7 +61,8 @@ def activate(x, name):
     """A pointwise activation or softmax, in the dtype of x."""
     functions = {
         "identity": lambda v: v,
-        "gelu": torch.nn.functional.gelu,
+        # torch's 1 + erf(x) cancels where x is far below 0; erfc does not.
+        "gelu": lambda v: v * torch.special.erfc(v * -(0.5**0.5)) / 2,
         "softmax": lambda v: torch.softmax(v, -1),
     }
     return functions.get(name, getattr(torch, name, None))(x)

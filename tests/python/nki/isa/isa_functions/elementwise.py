@@ -35,8 +35,6 @@ affine_select = Function(
     examples=Example(_below_the_diagonal, [hundreds(128, 128)],
         lambda a: np.where(np.tri(128, k=-1) > 0, a, old_nl.fp32.min)),
 )  # fmt: skip
-# At the vendor, but not there yet: test_isa_symbols proves that nki.isa says so.
-builtin_custom_op = Function()
 reciprocal = Function(
     signature="dst, data, name=None",
     old_signature="data, *, dtype=None, mask=None, **kwargs",
