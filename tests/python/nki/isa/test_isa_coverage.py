@@ -9,16 +9,12 @@ import re
 from pathlib import Path
 
 import neuron_sim.neuronxcc.nki.isa as old_nisa
-import neuron_sim.nki.isa as nisa
 import pytest
 from isa_functions import FUNCTIONS, by_suffix
-from isa_functions.function import Function
 from neuron_sim import _core
 
 FOLDERS = [Path(__file__).parent, Path(__file__).parents[1] / "old_language"]
 KINDS = ("example", "limit", "cost")
-#: Exist at the vendor; nki.isa says that they are not there yet.
-NOT_THERE = {name for name, row in FUNCTIONS.items() if row == Function()}
 
 
 def in_row(kind, row):
@@ -62,7 +58,7 @@ def test_every_function_has_one(kind):
         for name, row in FUNCTIONS.items()
         if not in_row(kind, row) and not getattr(row, f"{kind}_test")
     }
-    assert without == NOT_THERE
+    assert without == set()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -80,10 +76,3 @@ def test_functions_of_the_older_language_have_costs_there():
         assert hasattr(old_nisa, name)
         if not any(cost.old_body for cost in by_suffix(row.costs).values()):
             assert re.search(r"\bold", proof(name, "cost")[0]), name
-
-
-def test_what_is_not_there_is_named_as_missing():
-    assert NOT_THERE
-    for name in NOT_THERE:
-        with pytest.raises(AttributeError, match=f"'nki.isa.{name}' exists at the vendor but"):
-            getattr(nisa, name)
