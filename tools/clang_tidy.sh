@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs clang-tidy on the sources of device/ and ops/ that differ from the last commit but one (what is
-# being worked on and what was just committed); `clang_tidy.sh --all` on every one. The commands are
-# those of build/tidy.
+# Runs clang-tidy on the sources of device/ and ops/ that differ from the last commit but one (what
+# is being worked on and what was just committed); `clang_tidy.sh --all` on every one. The commands
+# are those of build/tidy.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
