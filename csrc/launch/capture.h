@@ -30,7 +30,7 @@ struct KernelUse {
   std::vector<Use> operands, results;
   std::optional<Expression> expression{};
   EmitFollowed followed{};  ///< GraphKernel::followed
-  /// The kernel as a program of its own, known to be valid for the arguments.
+  /// The kernel as a separate program, known to be valid for the arguments.
   std::shared_ptr<const Kernel> kernel{};
 };
 

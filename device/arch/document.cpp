@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 5> kCertainties = {"documented", "measure
 constexpr std::array<std::string_view, 4> kFactKeys = {"value", "unit", "source", "certainty"};
 /// Text that a file may add and that nothing reads.
 constexpr std::array<std::string_view, 2> kRemarkKeys = {"note", "date"};
-/// The generations that the source speaks of, beside that of the file.
+/// Further generations that the source of a fact covers.
 constexpr const char* kGenerations = "generations";
 /// Length of a value that a message quotes.
 constexpr size_t kQuotedCharacters = 80;

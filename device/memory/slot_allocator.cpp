@@ -69,7 +69,7 @@ bool SlotAllocator::is_scarce(int64_t bytes) {
 }
 
 /// Free neighbours that together are large enough; of all such runs the one freed first. What
-/// remains of them becomes a slot of its own.
+/// remains of them becomes a separate slot.
 int64_t SlotAllocator::joined(int64_t bytes, uint32_t first) {
   auto best = slots_.end();
   uint32_t best_last = first;

@@ -8,7 +8,7 @@ namespace neuron_sim {
 /// dst[0, 0, i], dst[0, 1, i] = first element and one past the last element of the run of equal
 /// segment_ids that element i belongs to; an id of zero is padding and gives n and -1. segment_ids:
 /// one partition of n elements, fp32 or int32; dst: [1, 2, n], fp32 or int32. Each NaN is a
-/// segment of its own; 0 and -0 are both padding. GpSimd; SBUF.
+/// separate segment; 0 and -0 are both padding. GpSimd; SBUF.
 struct SequenceBounds {
   View dst, segment_ids;
 
