@@ -10,6 +10,7 @@
 #include "csrc/distributed/collective_work.h"
 #include "csrc/launch/capture.h"
 #include "csrc/launch/tensor_access.h"
+#include "csrc/runtime/device_name.h"
 #include "csrc/runtime/errors.h"
 #include "csrc/runtime/runtime.h"
 #include "device/runtime/devices.h"
@@ -77,8 +78,8 @@ int DistributedBackend::device_of(const Call& call) const {
   const at::Device device = call.tensors[0].device();
   for (const at::Tensor& tensor : call.tensors) {
     TORCH_CHECK_VALUE(on_device(tensor), call.text, ": a tensor is on ", tensor.device(),
-                      ", expected neuron_sim; group backend 'cpu:gloo,neuron_sim:neuron_sim' has "
-                      "both.");
+                      ", expected ", device_name(), "; group backend 'cpu:gloo,", device_name(),
+                      ":", device_name(), "' has both.");
     TORCH_CHECK_VALUE(tensor.device() == device, call.text, ": tensors are on ", device, " and ",
                       tensor.device(), ", expected one device.");
     TORCH_CHECK_TYPE(tensor.layout() == at::kStrided && !tensor.is_conj() && !tensor.is_neg(),

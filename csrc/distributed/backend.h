@@ -13,6 +13,7 @@
 
 #include "csrc/distributed/announcement.h"
 #include "csrc/distributed/transport.h"
+#include "csrc/runtime/device_name.h"
 #include "csrc/runtime/export.h"
 #include "device/runtime/group_time.h"
 
@@ -30,7 +31,7 @@ class NEURON_SIM_TORCH_API DistributedBackend final : public c10d::Backend {
   /// peers: all ranks are taken to be where this one is, and only time can be had.
   explicit DistributedBackend(c10::intrusive_ptr<c10d::Backend> transport);
 
-  const std::string getBackendName() const override { return "neuron_sim"; }
+  const std::string getBackendName() const override { return device_name(); }
 
   using Work = c10::intrusive_ptr<c10d::Work>;
   Work broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override;

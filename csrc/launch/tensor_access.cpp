@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "csrc/launch/capture.h"
+#include "csrc/runtime/device_name.h"
 #include "csrc/runtime/errors.h"
 #include "csrc/runtime/values.h"
 #include "device/memory/write_watch.h"
@@ -27,7 +28,8 @@ struct SharedMemory {
 
 std::byte* backing(const at::Tensor& tensor) {
   TORCH_CHECK(on_device(tensor),
-              "neuron_sim: expected a tensor on a neuron_sim device, got one on ", tensor.device());
+              "neuron_sim: expected a tensor on a ", device_name(),
+              " device, got one on ", tensor.device());
   if (tensor.numel() == 0) return nullptr;
   if (!timing_only()) check_values(*tensor.storage().unsafeGetStorageImpl());
   return translate_errors([&] { return hbm().backing(tensor.const_data_ptr()); });
@@ -35,7 +37,8 @@ std::byte* backing(const at::Tensor& tensor) {
 
 int device_index(const at::Tensor& tensor) {
   TORCH_CHECK(on_device(tensor),
-              "neuron_sim: expected a tensor on a neuron_sim device, got one on ", tensor.device());
+              "neuron_sim: expected a tensor on a ", device_name(),
+              " device, got one on ", tensor.device());
   return tensor.device().index();
 }
 

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "csrc/runtime/device_name.h"
 #include "csrc/runtime/errors.h"
 #include "device/runtime/devices.h"
 
@@ -139,7 +140,7 @@ void ProfilerSession::add_engine_lanes(const DeviceActivity& activity) {
 void ProfilerSession::announce_devices(libkineto::ActivityLogger& logger) const {
   const int64_t now = c10::getTime();
   for (const auto& [device, lanes] : lanes_) {
-    const std::string name = "neuron_sim:" + std::to_string(device);
+    const std::string name = device_name() + ":" + std::to_string(device);
     logger.handleDeviceInfo({device, kFirstProcess + device, name, "simulated time"}, now);
     for (const auto& [lane, number] : lanes) {
       logger.handleResourceInfo({number, number, device, lane}, host_start_);

@@ -2,12 +2,22 @@
 // a C++ program and in a TorchScript file without any Python.
 
 #include <c10/core/DeviceType.h>
+#include <c10/util/Exception.h>
+
+#include "csrc/runtime/device_name.h"
 
 namespace neuron_sim {
 namespace {
 
 struct NameRegistration {
-  NameRegistration() { c10::register_privateuse1_backend("neuron_sim"); }
+  NameRegistration() {
+    try {
+      c10::register_privateuse1_backend(device_name());
+    } catch (const c10::ValueError&) {
+      // An exception here would end the process; the first use of the device throws it again.
+      c10::register_privateuse1_backend("neuron_sim");
+    }
+  }
 };
 const NameRegistration name_registration;
 

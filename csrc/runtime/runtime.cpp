@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "csrc/runtime/device_name.h"
 #include "csrc/runtime/errors.h"
 #include "device/runtime/devices.h"
 
@@ -19,6 +20,7 @@ thread_local std::array<int64_t, kMostDevices> current_streams{};
 void initialize() {}
 
 int visible_devices() {
+  device_name();  // fails for a name that does not exist
   return translate_errors([] { return device_count(); });
 }
 

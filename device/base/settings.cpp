@@ -22,6 +22,11 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"NEURON_CC_FLAGS", "flags of the vendor's compiler",
      "the vendor's variable for kernels whose decorator has no `additional_compile_opt`; of the "
      "flags `--disable-dge` counts"},
+    {"NEURON_SIM_DEVICE", "`neuron_sim`, `neuron`",
+     "the name of the device in PyTorch, as `neuron-sim run --device`; else `neuron_sim`"},
+    {"NEURON_SIM_SEMANTICS", "`vendor`, `torch`",
+     "whom the device follows where TorchNeuron differs from PyTorch; else the vendor under the "
+     "name `neuron`, and PyTorch under `neuron_sim`"},
     {"NEURON_SIM_DEVICES", "1 to 16", "number of devices of a process; else 2"},
     {"NEURON_SIM_THREADS", "1 to 256",
      "host threads that compute, with the same bytes; else one per hardware thread"},

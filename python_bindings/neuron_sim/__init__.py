@@ -10,8 +10,9 @@ from os import path as _path
 
 from neuron_sim._build import VERSION as __version__
 from neuron_sim.layer_report import report
+from neuron_sim.run import process as _process
 from neuron_sim.sanitizer.checking import Finding, SanitizeError, sanitize
-from neuron_sim.torch_backend.registration import autoload as _autoload  # for torch.backends
+from neuron_sim.torch_backend import registration as _registration
 
 __all__ = [
     "Finding",
@@ -23,6 +24,13 @@ __all__ = [
     "report",
     "sanitize",
 ]
+
+
+def _autoload() -> None:
+    """Entry point that PyTorch calls at the end of `import torch`. Under the name `neuron`, scripts
+    find the vendor's packages as under `neuron-sim run`."""
+    _registration.autoload()
+    _process.follow_device_name()
 
 
 def cmake_prefix_path() -> str:

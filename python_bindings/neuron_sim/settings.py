@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import os
+from typing import Literal
+
+DEVICE = "NEURON_SIM_DEVICE"
+"""The name of the device in PyTorch: `neuron_sim`, or `neuron` as in TorchNeuron (`--device`)."""
+
+DEVICE_NAMES = ("neuron_sim", "neuron")
+"""The first one is the default. csrc/registration/registration.cpp registers the name."""
+
+SEMANTICS = "NEURON_SIM_SEMANTICS"
+"""`vendor`: where TorchNeuron differs from torch, so does the device; `torch`: it never does."""
 
 OVERRIDE = "NEURON_SIM_OVERRIDE"
 """`1`: the simulator's packages come before installed ones of the vendor (`--override`)."""
@@ -39,6 +50,30 @@ INTERPRETER = "NEURON_SIM_PYTHON"
 
 PACKAGE_FOLDER = "NEURON_SIM_PACKAGE"
 """The folder that holds the package `neuron_sim`, for interpreters that do not find it."""
+
+
+@functools.cache
+def device_name() -> str:
+    """The name of the device in this process, which PyTorch takes once: from NEURON_SIM_DEVICE.
+
+    ValueError for a name that is not in DEVICE_NAMES.
+    """
+    return _one_of(DEVICE, DEVICE_NAMES, DEVICE_NAMES[0])
+
+
+@functools.cache
+def semantics() -> Literal["vendor", "torch"]:
+    """Whom the device follows in this process, from NEURON_SIM_SEMANTICS; without it the vendor
+    under the name `neuron`, else torch. ValueError for anything else."""
+    by_name = "vendor" if device_name() == "neuron" else "torch"
+    return _one_of(SEMANTICS, ("vendor", "torch"), by_name)  # type: ignore[return-value]
+
+
+def _one_of(variable: str, known: tuple[str, ...], default: str) -> str:
+    value = os.environ.get(variable) or default
+    if value not in known:
+        raise ValueError(f"{variable} is '{value}'; it must be {' or '.join(known)}.")
+    return value
 
 
 def architecture_setting(name_or_file: str) -> str:

@@ -17,6 +17,7 @@
 #include "csrc/launch/tensor_access.h"
 #include "csrc/launch/transfer.h"
 #include "csrc/launch/written_memory.h"
+#include "csrc/runtime/device_name.h"
 #include "csrc/runtime/errors.h"
 #include "csrc/runtime/values.h"
 #include "device/runtime/timing_only.h"
@@ -31,8 +32,8 @@ constexpr const char* kCopy = "aten::_copy_from";
 void check_place(const Tensor& tensor) {
   TORCH_CHECK_NOT_IMPLEMENTED(
       tensor.layout() == at::kStrided && (tensor.is_cpu() || on_device(tensor)),
-      "neuron_sim: copies go between dense CPU and neuron_sim tensors, not ", tensor.layout(),
-      " tensors on ", tensor.device());
+      "neuron_sim: copies go between dense CPU and ", device_name(), " tensors, not ",
+      tensor.layout(), " tensors on ", tensor.device());
 }
 
 /// RuntimeError, as on the CPU, unless `self` broadcasts to `target` and they overlap in memory

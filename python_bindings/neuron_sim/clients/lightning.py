@@ -13,10 +13,9 @@ from typing import Any, NoReturn
 import torch
 
 import neuron_sim.torch_device  # noqa: F401 - registers the device
+from neuron_sim.settings import device_name
 from neuron_sim.torch_backend import device_module
 from neuron_sim.torch_backend.state import DeviceLike, device_index
-
-BACKEND = "neuron_sim"
 
 
 def _package() -> str:
@@ -41,7 +40,7 @@ class Accelerator(_accelerators.Accelerator):
 
     def setup_device(self, device: torch.device) -> None:
         """Makes the device current. ValueError for a device of another kind."""
-        if device.type != BACKEND:
+        if device.type != device_name():
             _refuse(device)
         device_module.set_device(device)
 
@@ -64,7 +63,7 @@ class Accelerator(_accelerators.Accelerator):
     @staticmethod
     def get_parallel_devices(devices: list[int]) -> list[torch.device]:
         """The devices with these indices."""
-        return [torch.device(BACKEND, index) for index in devices]
+        return [torch.device(device_name(), index) for index in devices]
 
     @staticmethod
     def auto_device_count() -> int:
@@ -79,17 +78,17 @@ class Accelerator(_accelerators.Accelerator):
     @staticmethod
     def name() -> str:
         """The name in Lightning's registry."""
-        return BACKEND
+        return device_name()
 
 
 def _refuse(device: torch.device) -> NoReturn:
     raise ValueError(
-        f"Lightning put the model on {device}: with accelerator='{BACKEND}' it takes the CPU. Use "
-        "Trainer(strategy=neuron_sim.clients.lightning.strategy())."
+        f"Lightning put the model on {device}: with accelerator='{device_name()}' it takes the "
+        "CPU. Use Trainer(strategy=neuron_sim.clients.lightning.strategy())."
     )
 
 
-def strategy(device: DeviceLike = "neuron_sim:0", precision: str = "32-true") -> Any:
+def strategy(device: DeviceLike = 0, precision: str = "32-true") -> Any:
     """A strategy for `lightning.Trainer(strategy=...)` that trains on one device.
 
     `precision` is "32-true", or "bf16-mixed" for torch.autocast of the device; Trainer takes it
@@ -99,12 +98,12 @@ def strategy(device: DeviceLike = "neuron_sim:0", precision: str = "32-true") ->
         raise ValueError(
             f"strategy: 'precision' is {precision!r}; there are '32-true' and 'bf16-mixed'."
         )
-    mixed = _plugins.MixedPrecision(precision, BACKEND) if precision == "bf16-mixed" else None
+    mixed = _plugins.MixedPrecision(precision, device_name()) if precision == "bf16-mixed" else None
     return _strategies.SingleDeviceStrategy(
-        device=torch.device(BACKEND, device_index(device)),
+        device=torch.device(device_name(), device_index(device)),
         accelerator=Accelerator(),
         precision_plugin=mixed,
     )
 
 
-_accelerators.AcceleratorRegistry.register(BACKEND, Accelerator, override=True)
+_accelerators.AcceleratorRegistry.register(device_name(), Accelerator, override=True)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-_DEVICE = "neuron_sim"
+from neuron_sim.settings import device_name
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,10 @@ def device_of(model: nn.Module, arguments: Arguments) -> torch.device:
     if not tensors:
         raise ValueError("neither the model nor its inputs have a tensor, so it has no device.")
     for what, tensor in tensors:
-        if tensor.device.type != _DEVICE:
+        if tensor.device.type != device_name():
             raise ValueError(
-                f"{what} is on {tensor.device}; a report takes models and inputs on {_DEVICE}: "
-                f"`.to('{_DEVICE}')` moves them."
+                f"{what} is on {tensor.device}; a report takes models and inputs on "
+                f"{device_name()}: `.to('{device_name()}')` moves them."
             )
     (first, one), *others = tensors
     for what, tensor in others:

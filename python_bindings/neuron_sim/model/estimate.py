@@ -13,6 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from neuron_sim import _core
 from neuron_sim.model import host_copies, layers
 from neuron_sim.model.workload import Workload
+from neuron_sim.settings import device_name
 from neuron_sim.timeline.peaks import hbm_share, peak_operations
 
 DTYPES = {
@@ -113,15 +114,15 @@ def placed(workload: Workload, setting: Setting) -> tuple[nn.Module, Any, tuple[
     if setting.auto_cast != "none" and not setting.compiled:
         raise ValueError("--auto-cast is an option of torch.compile, without effect with --eager.")
     kind = DTYPES[setting.dtype]
-    module = workload.module.to(kind).to("neuron_sim")
+    module = workload.module.to(kind).to(device_name())
     inputs = tuple(
-        tensor.to(kind if tensor.is_floating_point() else tensor.dtype).to("neuron_sim")
+        tensor.to(kind if tensor.is_floating_point() else tensor.dtype).to(device_name())
         for tensor in workload.inputs
     )
     if not setting.compiled:
         return module, module, inputs
     options = {"auto_cast": setting.auto_cast, "auto_cast_type": "bf16"}
-    return module, torch.compile(module, backend="neuron_sim", options=options), inputs
+    return module, torch.compile(module, backend=device_name(), options=options), inputs
 
 
 def spared_overheads(launches: Sequence[Any], graphs: Sequence[Any]) -> list[float]:

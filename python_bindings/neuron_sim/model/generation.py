@@ -22,6 +22,7 @@ from neuron_sim.model import layers as layer_shares
 from neuron_sim.model.decoder import Decoder
 from neuron_sim.model.decoder_shape import DecoderShape
 from neuron_sim.model.estimate import DTYPES, device_facts, peak_of
+from neuron_sim.settings import device_name
 from neuron_sim.timeline.peaks import hbm_share
 
 MEASURED_LAYERS = 3
@@ -162,7 +163,7 @@ def _default(dtype: str) -> Iterator[None]:
     before = torch.get_default_dtype()
     torch.set_default_dtype(DTYPES[dtype])
     try:
-        with torch.device("neuron_sim"):
+        with torch.device(device_name()):
             yield
     finally:
         torch.set_default_dtype(before)
@@ -231,7 +232,7 @@ def _sums(shape: DecoderShape, request: GenerationRequest, tokens: int, layers: 
     torch._dynamo.reset()
     known = len(torch.neuron_sim.compiled_graphs())
     model = _decoder(shape, request, layers).eval()
-    step: Any = torch.compile(model, backend="neuron_sim", dynamic=False)
+    step: Any = torch.compile(model, backend=device_name(), dynamic=False)
     words = torch.empty(request.batch, tokens, dtype=torch.int64)
     position = torch.empty(1, dtype=torch.int64)
     with torch.no_grad(), torch.neuron_sim.strict():

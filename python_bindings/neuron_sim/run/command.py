@@ -14,12 +14,15 @@ installed they win, unless --override.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.machinery
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+from neuron_sim import settings
 from neuron_sim.run.environment import script_environment
 from neuron_sim.terminal.arguments import add_architecture
 from neuron_sim.terminal.suggestions import did_you_mean_file
@@ -30,6 +33,12 @@ FAILS = "or any other: that of the script, as of `python SCRIPT`"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_architecture(parser)
+    parser.add_argument(
+        "--device",
+        choices=settings.DEVICE_NAMES,
+        help="the name of the device in PyTorch (default: neuron_sim for a script that contains "
+        "this name, neuron for others)",
+    )
     parser.add_argument(
         "--sanitize",
         action="store_true",
@@ -91,6 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
     _check_script(arguments.script, arguments.module)
     environment = script_environment(
         os.environ,
+        device=arguments.device or os.environ.get(settings.DEVICE) or _device_of(arguments),
         architecture=arguments.arch,
         sanitize=arguments.sanitize,
         profile=arguments.profile,
@@ -105,6 +115,34 @@ def run(arguments: argparse.Namespace) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     os.execve(sys.executable, script_command(arguments), environment)
+
+
+def _device_of(arguments: argparse.Namespace) -> str:
+    """neuron_sim where the text of the script says so, or that of a file or folder among its
+    arguments (torchrun and pytest get scripts that way); else neuron."""
+    own, vendors = settings.DEVICE_NAMES
+    files = [_source_of_module(arguments.script) if arguments.module else arguments.script]
+    files += [name.partition("::")[0] for name in arguments.arguments]
+    return own if any(own in text for file in files for text in _texts(Path(file))) else vendors
+
+
+def _source_of_module(name: str) -> str:
+    """The file of a module; of a package, its __main__.py. It is not imported."""
+    folder = Path(*name.split("."))
+    for place in (os.getcwd(), *sys.path):
+        for file in (folder.with_suffix(".py"), folder / "__main__.py"):
+            if (Path(place) / file).is_file():
+                return str(Path(place) / file)
+    return ""
+
+
+def _texts(path: Path) -> Iterator[str]:
+    """The text of a Python file, or those of the Python files of a folder."""
+    with contextlib.suppress(OSError):  # arguments that are no paths may be too long for one
+        files = path.rglob("*.py") if path.is_dir() and path != Path() else [path]
+        for file in files:
+            if file.is_file():
+                yield file.read_text(errors="replace")
 
 
 def _check_script(script: str, is_module: bool) -> None:

@@ -16,6 +16,7 @@ _FOLDER = Path(__file__).resolve().parent
 def script_environment(
     base: Mapping[str, str],
     *,
+    device: str | None = None,
     architecture: str | None = None,
     sanitize: bool = False,
     profile: str | None = None,
@@ -37,6 +38,8 @@ def script_environment(
     _put_first(environment, "PATH", command_folder())
     environment[settings.INTERPRETER] = sys.executable
     environment[settings.PACKAGE_FOLDER] = str(_FOLDER.parents[1])
+    if device is not None:
+        environment[settings.DEVICE] = device
     if architecture is not None:
         environment[settings.ARCHITECTURE] = settings.architecture_setting(architecture)
     if sanitize:

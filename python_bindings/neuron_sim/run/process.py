@@ -20,3 +20,9 @@ def install() -> None:
         tracebacks.install()
     if not hasattr(logging, "OFF"):
         logging.OFF = OFF  # type: ignore[attr-defined]
+
+
+def follow_device_name() -> None:
+    """Installs the import hook in a process whose device has the vendor's name."""
+    if os.environ.get(settings.DEVICE) == "neuron":
+        aliases.install(override=os.environ.get(settings.OVERRIDE) == "1")

@@ -6,12 +6,11 @@ from typing import Any
 
 import torch
 
-BACKEND = "neuron_sim"
+from neuron_sim.settings import device_name
 
 
 class autocast(torch.amp.autocast_mode.autocast):
-    """torch.autocast("neuron_sim"), whose dtype is torch.get_autocast_dtype("neuron_sim") unless
-    `dtype` says otherwise."""
+    """torch.autocast of this device; without `dtype`, torch.get_autocast_dtype decides."""
 
     def __init__(
         self,
@@ -19,11 +18,11 @@ class autocast(torch.amp.autocast_mode.autocast):
         dtype: torch.dtype | None = None,
         cache_enabled: bool | None = None,
     ) -> None:
-        super().__init__(BACKEND, dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
+        super().__init__(device_name(), dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
 
 
 class GradScaler(torch.amp.GradScaler):
-    """torch.amp.GradScaler("neuron_sim"), with the same arguments."""
+    """torch.amp.GradScaler of this device, with the same arguments."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(BACKEND, **options)
+        super().__init__(device_name(), **options)

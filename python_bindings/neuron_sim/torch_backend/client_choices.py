@@ -14,30 +14,33 @@ from types import ModuleType
 from typing import Any
 
 from neuron_sim.after_import import after_import
+from neuron_sim.settings import device_name
 
-BACKEND = "neuron_sim"
 # Accelerate's own setting: the device of `Accelerator()`, and of transformers.Trainer.
 _ACCELERATE = "ACCELERATE_TORCH_DEVICE"
 
 
-def use(device: str = "neuron_sim:0") -> None:
-    """Accelerate, Trainer and `device_map="auto"` of this process use a device from now on.
+def use(device: str | None = None) -> None:
+    """Accelerate, Trainer and `device_map="auto"` of this process use a device from now on, the
+    first one without a name.
 
     Call it before the first `Accelerator()` or `TrainingArguments`: they choose once per process.
-    ValueError unless `device` is a device of neuron_sim, RuntimeError if it does not exist.
+    ValueError unless `device` is a device of this package, RuntimeError if it does not exist.
     """
     import torch  # the command line works without it
 
-    chosen = torch.device(device)
-    if chosen.type != BACKEND:
-        raise ValueError(f"clients.use: 'device' is {device!r}, which is no {BACKEND} device.")
+    chosen = torch.device(device or f"{device_name()}:0")
+    if chosen.type != device_name():
+        raise ValueError(
+            f"clients.use: 'device' is {device!r}, which is no {device_name()} device."
+        )
     index = chosen.index or 0
-    count = torch.get_device_module(BACKEND).device_count()
+    count = torch.get_device_module(device_name()).device_count()
     if index >= count:
         raise RuntimeError(
             f"clients.use: device index {index} is out of range; there are {count} devices."
         )
-    os.environ[_ACCELERATE] = f"{BACKEND}:{index}"
+    os.environ[_ACCELERATE] = f"{device_name()}:{index}"
 
 
 def install() -> None:
@@ -51,13 +54,13 @@ def install() -> None:
 def _in_use() -> str:
     """The device that `use` or the user chose; empty when none or another kind."""
     chosen = os.environ.get(_ACCELERATE, "")
-    return chosen if chosen.partition(":")[0] == BACKEND else ""
+    return chosen if chosen.partition(":")[0] == device_name() else ""
 
 
 def _warn(library: str, remedy: str) -> None:
     warnings.warn(
-        f"{library} knows no accelerators but its own and chose the CPU; the device {BACKEND} is "
-        f"used after {remedy}",
+        f"{library} knows no accelerators but its own and chose the CPU; the device "
+        f"{device_name()} is used after {remedy}",
         stacklevel=4,
     )
 
@@ -91,7 +94,7 @@ def _follow_max_memory(module: ModuleType) -> None:
             return found
         import torch  # imported by Accelerate
 
-        free, _ = torch.get_device_module(BACKEND).mem_get_info(_in_use())
+        free, _ = torch.get_device_module(device_name()).mem_get_info(_in_use())
         # Accelerate tells accelerators by numbers; torch takes those for devices of its own one.
         return {torch.device(_in_use()).index or 0: free, **found}
 

@@ -13,6 +13,7 @@ import torch
 
 from neuron_sim import _C  # type: ignore[attr-defined]
 from neuron_sim.sanitizer.checking import Finding, SanitizeError, sanitize
+from neuron_sim.settings import device_name
 from neuron_sim.torch_backend import amp, random
 from neuron_sim.torch_backend.distributed import Collective, one_rank_of, record_collectives
 from neuron_sim.torch_backend.fallback import (
@@ -200,7 +201,7 @@ class device_of(device):
     """Context manager that makes the device of `tensor` current; nothing for other tensors."""
 
     def __init__(self, tensor: Any) -> None:
-        super().__init__(tensor.device if tensor.device.type == "neuron_sim" else None)
+        super().__init__(tensor.device if tensor.device.type == device_name() else None)
 
 
 @dataclass(frozen=True)
@@ -236,7 +237,7 @@ def get_device_capability(device: DeviceLike = None) -> tuple[int, int]:
 
 
 def get_amp_supported_dtype() -> list[torch.dtype]:
-    """The dtypes that torch.autocast("neuron_sim") accepts."""
+    """The dtypes that torch.autocast accepts."""
     return [torch.bfloat16, torch.float16]
 
 
@@ -256,7 +257,7 @@ def __getattr__(name: str) -> Any:
         from neuron_sim.torch_backend import inductor  # needs TorchInductor
 
         return getattr(inductor, name)
-    raise AttributeError(f"module 'torch.neuron_sim' has no attribute {name!r}")
+    raise AttributeError(f"module 'torch.{device_name()}' has no attribute {name!r}")
 
 
 def _exchange_device(index: int) -> int:

@@ -1,4 +1,4 @@
-"""The torch.distributed backend `neuron_sim` and the account of its collectives."""
+"""The torch.distributed backend of the device, and the account of its collectives."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Any
 import torch.distributed as distributed
 
 from neuron_sim import _C  # type: ignore[attr-defined]
-
-BACKEND = "neuron_sim"
+from neuron_sim.settings import device_name
 
 
 def register_backend() -> None:
@@ -23,9 +22,9 @@ def register_backend() -> None:
     """
     if not distributed.is_available() or not distributed.is_gloo_available():
         return
-    if hasattr(distributed.Backend, BACKEND.upper()):
+    if hasattr(distributed.Backend, device_name().upper()):
         return
-    distributed.Backend.register_backend(BACKEND, _create, devices=[BACKEND])
+    distributed.Backend.register_backend(device_name(), _create, devices=[device_name()])
 
 
 def _create(store: Any, rank: int, size: int, timeout: timedelta) -> Any:
@@ -59,7 +58,7 @@ def one_rank_of(ranks: int) -> Iterator[None]:
         raise ValueError(f"a group has at least one rank, not {ranks}")
     if distributed.is_initialized():
         raise RuntimeError("torch.distributed has a default process group already")
-    distributed.init_process_group(BACKEND, store=FakeStore(), rank=0, world_size=ranks)
+    distributed.init_process_group(device_name(), store=FakeStore(), rank=0, world_size=ranks)
     try:
         yield
     finally:

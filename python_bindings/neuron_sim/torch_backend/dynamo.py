@@ -10,10 +10,9 @@ from typing import Any
 import torch
 from torch._dynamo.device_interface import DeviceInterface, register_interface_for_device
 
+from neuron_sim.settings import device_name
 from neuron_sim.torch_backend import device_module as module
 from neuron_sim.torch_backend.state import NO_INDUCTOR, DeviceLike
-
-BACKEND = "neuron_sim"
 
 
 class Interface(DeviceInterface):
@@ -66,10 +65,10 @@ class Interface(DeviceInterface):
 
 def register() -> None:
     """Registers the interface for the device and each of its indices."""
-    register_interface_for_device(BACKEND, Interface)
+    register_interface_for_device(device_name(), Interface)
     try:
         count = module.device_count()
     except ValueError:  # from NEURON_SIM_DEVICES; the first use of the device reports it
         count = 0
     for index in range(count):
-        register_interface_for_device(f"{BACKEND}:{index}", Interface)
+        register_interface_for_device(f"{device_name()}:{index}", Interface)

@@ -11,6 +11,7 @@ from torch._inductor.codegen import wrapper
 from torch._inductor.codegen.common import DeviceOpOverrides, register_device_op_overrides
 from torch._inductor.scheduler import BaseScheduling
 
+from neuron_sim.settings import device_name
 from neuron_sim.torch_backend.state import NO_INDUCTOR
 
 
@@ -35,4 +36,4 @@ class WrapperFxCodegen(PythonWrapperCodegen):
 
 
 # Looked up before the wrapper is created.
-register_device_op_overrides("neuron_sim", DeviceOpOverrides())
+register_device_op_overrides(device_name(), DeviceOpOverrides())

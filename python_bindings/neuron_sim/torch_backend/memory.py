@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from neuron_sim.settings import device_name
 from neuron_sim.torch_backend.state import DeviceLike, device_index
 
 
@@ -74,7 +75,7 @@ def memory_summary(device: DeviceLike = None) -> str:
         ("segments", "segment", False),
     ]
     lines = [
-        f"neuron_sim:{device_index(device)}: {_size(total)} of HBM, {_size(free)} free, "
+        f"{device_name()}:{device_index(device)}: {_size(total)} of HBM, {_size(free)} free, "
         f"{statistics['num_ooms']} out of memory, {statistics['num_alloc_retries']} retries",
         f"{'':<22}{'now':>14}{'peak':>14}{'allocated':>14}{'freed':>14}",
     ]

@@ -12,8 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from neuron_sim.after_import import after_import
-
-BACKEND = "neuron_sim"
+from neuron_sim.settings import device_name
 
 
 class _AllLetters(str):
@@ -32,10 +31,10 @@ def _follow(module: ModuleType) -> None:
     generic: Callable[..., Any] = module.init_device_mesh
 
     def init_device_mesh(device_type: str, *arguments: Any, **options: Any) -> Any:
-        if device_type != BACKEND:
+        if device_type != device_name():
             return generic(device_type, *arguments, **options)
         mesh = generic(_AllLetters(device_type), *arguments, **options)
-        mesh._device_type = BACKEND  # a plain str, for whoever pickles or compares it
+        mesh._device_type = device_name()  # a plain str, for whoever pickles or compares it
         return mesh
 
     init_device_mesh.__doc__ = generic.__doc__

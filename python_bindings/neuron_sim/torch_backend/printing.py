@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-BACKEND = "neuron_sim"
+from neuron_sim.settings import device_name
 
 
 def install() -> None:
@@ -22,7 +22,7 @@ def install() -> None:
 def _from_the_host(generic: Callable[..., str]) -> Callable[..., str]:
     def _tensor_str(self: torch.Tensor, indent: int, *arguments: Any) -> str:
         # Not for subclasses, such as those of torch.export, which hold no numbers.
-        if type(self) in (torch.Tensor, torch.nn.Parameter) and self.device.type == BACKEND:
+        if type(self) in (torch.Tensor, torch.nn.Parameter) and self.device.type == device_name():
             self = self.detach().cpu()
         return generic(self, indent, *arguments)
 

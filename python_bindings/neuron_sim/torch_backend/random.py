@@ -86,7 +86,7 @@ def initial_seed() -> int:
     return default_generator().initial_seed()
 
 
-def get_rng_state(device: DeviceLike = "neuron_sim") -> torch.Tensor:
+def get_rng_state(device: DeviceLike = None) -> torch.Tensor:
     """The state of a device's generator, a CPU tensor of bytes."""
     return default_generator(device).get_state()
 
@@ -96,7 +96,7 @@ def get_rng_state_all() -> list[torch.Tensor]:
     return [get_rng_state(index) for index in range(device_count())]
 
 
-def set_rng_state(new_state: torch.Tensor, device: DeviceLike = "neuron_sim") -> None:
+def set_rng_state(new_state: torch.Tensor, device: DeviceLike = None) -> None:
     """Sets the state of a device's generator."""
     default_generator(device).set_state(new_state)
 

@@ -13,11 +13,10 @@ from typing import NoReturn
 
 from neuron_sim._build import TORCH_SERIES
 from neuron_sim.sanitizer import checking
+from neuron_sim.settings import DEVICE_NAMES, device_name
 from neuron_sim.torch_backend import client_choices
 from neuron_sim.torch_backend.exit import settle
 from neuron_sim.torch_compile import default_backend
-
-BACKEND = "neuron_sim"
 
 _registered = False
 
@@ -33,7 +32,7 @@ class UnavailableDeviceModule(types.ModuleType):
     """Stands in for `torch.neuron_sim` when registration failed: raises the reason on any use."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"torch.{BACKEND}", "The neuron_sim device is not available.")
+        super().__init__("torch.neuron_sim", "The neuron_sim device is not available.")
         self.__dict__["_reason"] = reason
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -92,15 +91,17 @@ def register() -> None:
         distributed,
         dynamo_import,
         mesh,
+        other_name,
         printing,
         sharing,
     )
 
     # The C++ library has set the name already; this adds the aliases that Python knows.
-    torch.utils.rename_privateuse1_backend(BACKEND)
-    _replace_device_module(device_module)
+    name = device_name()
+    torch.utils.rename_privateuse1_backend(name)
+    _replace_device_module(name, device_module)
     atexit.register(settle)
-    if not hasattr(torch.Tensor, "is_neuron_sim"):
+    if not hasattr(torch.Tensor, f"is_{name}"):
         torch.utils.generate_methods_for_privateuse1_backend(
             for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=True
         )
@@ -109,6 +110,7 @@ def register() -> None:
     printing.install()
     dynamo_import.install()
     mesh.install()
+    other_name.install()
     default_backend.install()
     client_choices.install()
     _registered = True
@@ -126,21 +128,28 @@ def _check_torch_version(running: str, built_for: str) -> None:
         )
 
 
-def _replace_device_module(module: types.ModuleType) -> None:
+def _replace_device_module(name: str, module: types.ModuleType) -> None:
+    """Makes `module` torch.neuron_sim and, under another name of the device, that attribute too."""
     import torch  # the package works without it
 
-    if hasattr(torch, BACKEND):  # the stand-in of an earlier failure
-        delattr(torch, BACKEND)
-        sys.modules.pop(f"torch.{BACKEND}", None)
-    torch._register_device_module(BACKEND, module)
+    for attribute in {name, DEVICE_NAMES[0]}:
+        if hasattr(torch, attribute):  # the stand-in of an earlier failure
+            delattr(torch, attribute)
+            sys.modules.pop(f"torch.{attribute}", None)
+    torch._register_device_module(name, module)
+    torch.neuron_sim = sys.modules["torch.neuron_sim"] = module
 
 
 def _leave_reason(error: BaseException) -> None:
     reason = f"the neuron_sim device is not available: {type(error).__name__}: {error}"
+    module = UnavailableDeviceModule(reason)
     try:
         import torch  # the package works without it
 
-        torch.utils.rename_privateuse1_backend(BACKEND)
-        _replace_device_module(UnavailableDeviceModule(reason))
+        name = torch._C._get_privateuse1_backend_name()
+        if name not in DEVICE_NAMES:  # the library has not set one
+            name = DEVICE_NAMES[0]
+        torch.utils.rename_privateuse1_backend(name)
+        _replace_device_module(name, module)
     except Exception:  # e.g. another backend has taken PrivateUse1
-        sys.modules[f"torch.{BACKEND}"] = UnavailableDeviceModule(reason)
+        sys.modules["torch.neuron_sim"] = module

@@ -11,7 +11,7 @@ import torch
 from torch.multiprocessing import reductions
 from torch.utils.dlpack import DLDeviceType
 
-BACKEND = "neuron_sim"
+from neuron_sim.settings import device_name
 
 
 def install() -> None:
@@ -23,7 +23,7 @@ def install() -> None:
 
 def _reduce(tensor: torch.Tensor) -> Any:
     """The form in which torch.multiprocessing sends a tensor through a queue or pipe."""
-    if tensor.device.type != BACKEND:
+    if tensor.device.type != device_name():
         return reductions.reduce_tensor(tensor)
     if threading.current_thread().name == _FEEDER:
         return _refuse, (str(tensor.device),)
@@ -48,7 +48,7 @@ def _dlpack_device_of(generic: Callable[[Any], Any]) -> Callable[[Any], Any]:
     "privateuse1", which they all rename (https://github.com/pytorch/pytorch/pull/195815)."""
 
     def __dlpack_device__(self: torch.Tensor) -> tuple[Any, int]:
-        if type(self) in (torch.Tensor, torch.nn.Parameter) and self.device.type == BACKEND:
+        if type(self) in (torch.Tensor, torch.nn.Parameter) and self.device.type == device_name():
             return DLDeviceType.kDLExtDev, self.device.index or 0
         return generic(self)
 

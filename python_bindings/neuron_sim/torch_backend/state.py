@@ -8,12 +8,15 @@ from typing import Any, TypeAlias
 import torch
 
 from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim.settings import device_name
+
+_NAME = device_name()
 
 DeviceLike: TypeAlias = torch.device | str | int | None
 
 NO_INDUCTOR = (
     "TorchInductor generates code that runs on the host, and the host cannot address the memory of "
-    "a neuron_sim device; choose another backend, e.g. torch.compile(model, backend='neuron_sim') "
+    f"a simulated device; choose another backend, e.g. torch.compile(model, backend='{_NAME}') "
     "or backend='aot_eager'"
 )
 
@@ -42,7 +45,7 @@ def _lazy_init() -> None:
             return
         if _is_in_bad_fork():
             raise RuntimeError(
-                "Cannot re-initialize neuron_sim in forked subprocess. To use neuron_sim with "
+                f"Cannot re-initialize {_NAME} in forked subprocess. To use {_NAME} with "
                 "multiprocessing, you must use the 'spawn' start method"
             )
         _C.initialize()
@@ -73,8 +76,8 @@ def device_index(device: DeviceLike = None) -> int:
             raise ValueError(f"neuron_sim: device index {device} is negative")
         return _C.checked_device(device)
     place: Any = torch.device(device)
-    if place.type != "neuron_sim":
-        raise ValueError(f"expected a neuron_sim device, got {place}")
+    if place.type != _NAME:
+        raise ValueError(f"expected a {_NAME} device, got {place}")
     return current_device() if place.index is None else _C.checked_device(place.index)
 
 

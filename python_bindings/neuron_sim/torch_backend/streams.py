@@ -8,6 +8,7 @@ from typing import Any, Literal
 import torch
 
 from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim.settings import device_name
 from neuron_sim.torch_backend.state import DeviceLike, device_index
 
 
@@ -17,7 +18,7 @@ class _OnDevice(type):
 
     def __instancecheck__(cls, instance: Any) -> bool:
         base: Any = cls.__mro__[1]
-        return isinstance(instance, base) and instance.device.type == "neuron_sim"
+        return isinstance(instance, base) and instance.device.type == device_name()
 
 
 class Stream(torch.Stream, metaclass=_OnDevice):
@@ -26,7 +27,7 @@ class Stream(torch.Stream, metaclass=_OnDevice):
     def __new__(cls, device: DeviceLike = None, priority: int = 0, **kwargs: Any) -> Any:
         if "stream_id" in kwargs:
             return torch.Stream(**kwargs)
-        place = torch.device("neuron_sim", device_index(device))
+        place = torch.device(device_name(), device_index(device))
         return torch.Stream(device=place, priority=priority, **kwargs)
 
 
@@ -35,7 +36,7 @@ class Event(torch.Event, metaclass=_OnDevice):
 
     def __new__(cls, enable_timing: bool = False, blocking: bool = False) -> Any:
         del blocking  # everything has been computed when a call returns
-        return torch.Event(device=torch.device("neuron_sim"), enable_timing=enable_timing)
+        return torch.Event(device=torch.device(device_name()), enable_timing=enable_timing)
 
 
 def current_stream(device: DeviceLike = None) -> torch.Stream:

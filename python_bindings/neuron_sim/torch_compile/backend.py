@@ -20,6 +20,7 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx import GraphModule
 
 from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim.settings import device_name
 from neuron_sim.torch_compile.compiled_graphs import CompiledGraph, note, note_run
 from neuron_sim.torch_compile.graph import (
     ExpectedLayouts,
@@ -35,7 +36,6 @@ from neuron_sim.torch_compile.graph_source import GraphSource
 from neuron_sim.torch_compile.in_place import write_in_place
 from neuron_sim.torch_compile.patterns import recognise_gelu, recognise_rms_norm
 
-BACKEND = "neuron_sim"
 # Captures kept per graph: one for each way in which its inputs share memory, and for each set of
 # values of its symbolic sizes.
 KEPT_CAPTURES = 64
@@ -66,15 +66,15 @@ class _Options:
         unknown = [repr(name) for name in given if name not in names]
         if unknown:
             raise ValueError(
-                f"torch.compile(backend='{BACKEND}') has no option {', '.join(unknown)}; there are "
-                + " and ".join(map(repr, names))
+                f"torch.compile(backend='{device_name()}') has no option {', '.join(unknown)}; "
+                "there are " + " and ".join(map(repr, names))
             )
         options = cls(**given)
         for name, known in (("auto_cast", ("none", "matmult")), ("auto_cast_type", _CAST_TYPES)):
             value = getattr(options, name)
             if value not in known:
                 raise ValueError(
-                    f"torch.compile(backend='{BACKEND}') has no {name} {value!r}; there are "
+                    f"torch.compile(backend='{device_name()}') has no {name} {value!r}; there are "
                     + " and ".join(map(repr, known))
                 )
         return replace(
@@ -102,7 +102,7 @@ class _Graph:
         self._module = module
         self._constants = frozenset(constants)
         self._options = options
-        self._held = held_tensors(module, BACKEND)
+        self._held = held_tensors(module, device_name())
         self._captures: OrderedDict[Any, _Capture] = OrderedDict()
         self._lock = threading.Lock()  # for the kept captures; not held during a capture
 
@@ -127,10 +127,12 @@ class _Graph:
         values = (*inputs, *self._held)
         places = [place for place, value in enumerate(values) if isinstance(value, torch.Tensor)]
         tensors = [values[place] for place in places]
-        device = next((tensor.device for tensor in tensors if tensor.device.type == BACKEND), None)
+        device = next(
+            (tensor.device for tensor in tensors if tensor.device.type == device_name()), None
+        )
         if device is None:
             return self._leave(""), self._module(*inputs)
-        reason = _objection(inputs) or objection(self._module, BACKEND)
+        reason = _objection(inputs) or objection(self._module, device_name())
         if reason:
             return self._leave(reason), self._module(*inputs)
         outputs: list[Any] = []
@@ -243,7 +245,7 @@ def compile_backend(
     only Inductor has.
     """
     if mode not in (None, "default"):
-        raise ValueError(f"torch.compile(backend='{BACKEND}') has no mode '{mode}'")
+        raise ValueError(f"torch.compile(backend='{device_name()}') has no mode '{mode}'")
     chosen = _Options.of(options or {})
     backend = aot_autograd(
         fw_compiler=_compiler("forward", chosen),

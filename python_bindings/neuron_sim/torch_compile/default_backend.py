@@ -12,8 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from neuron_sim.after_import import after_import
-
-BACKEND = "neuron_sim"
+from neuron_sim.settings import device_name
 
 
 def install() -> None:
@@ -37,7 +36,7 @@ def _follow(module: ModuleType) -> None:
     generic: Callable[..., Any] = module.compile_fx
 
     def compile_fx(graph: Any, inputs: Any, *arguments: Any, **options: Any) -> Any:
-        if hasattr(graph, "graph") and BACKEND in _devices(graph, inputs):
+        if hasattr(graph, "graph") and device_name() in _devices(graph, inputs):
             from neuron_sim.torch_compile.backend import compile_backend  # needs TorchDynamo
 
             return compile_backend(graph, inputs)

@@ -13,6 +13,7 @@ from torch._guards import TracingContext
 from torch.fx import GraphModule, Interpreter, Node
 
 from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim.settings import device_name
 from neuron_sim.torch_compile.graph_source import source_of
 
 aten = torch.ops.aten
@@ -152,7 +153,7 @@ def drop_pooling_indices(module: GraphModule) -> None:
     for node in list(graph.nodes):
         if node.target is not aten.max_pool2d_with_indices.default:
             continue
-        if node.meta["val"][0].device.type != "neuron_sim":
+        if node.meta["val"][0].device.type != device_name():
             continue
         if any(user.target is not getitem or user.args[1] != 0 for user in node.users):
             continue

@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
+from neuron_sim.settings import device_name
+
 aten = torch.ops.aten
 
 
@@ -122,7 +124,7 @@ def _extended(node: Node, row: Node) -> tuple[Node, Node, Node | None]:
 
 def _is_on_device(node: Node) -> bool:
     value = node.meta.get("val")
-    return isinstance(value, torch.Tensor) and value.device.type == "neuron_sim"
+    return isinstance(value, torch.Tensor) and value.device.type == device_name()
 
 
 def _is_float_on_device(node: Node) -> bool:

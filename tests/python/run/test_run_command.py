@@ -240,3 +240,29 @@ def test_our_commands_can_be_run():
     commands = {path.name: path for path in environment.command_folder().iterdir()}
     assert set(commands) == {"neuron-profile", "neuron-explorer"}
     assert all(os.access(path, os.X_OK) for path in commands.values())
+
+
+DEVICE = "import os; print(os.environ['NEURON_SIM_DEVICE'])"
+
+
+@pytest.mark.parametrize(("text", "options", "name"), [
+    (DEVICE, (), "neuron"),
+    (f"{DEVICE}  # torch.device('neuron_sim')", (), "neuron_sim"),
+    (DEVICE, ("--device", "neuron_sim"), "neuron_sim"),
+    (f"{DEVICE}  # neuron_sim", ("--device", "neuron"), "neuron"),
+])  # fmt: skip
+def test_the_device_has_the_name_that_the_script_or_the_option_says(tmp_path, text, options, name):
+    script = written(tmp_path, text)
+    for call in ((script,), ("-m", "script"), ("-m", "cProfile", "-o", "profile", script)):
+        out, err, _ = run_script(*options, *call, cwd=tmp_path)
+        assert out == f"{name}\n", (call, err)
+
+
+def test_the_name_of_the_users_environment_wins_over_the_text_of_the_script(tmp_path):
+    script = written(tmp_path, f"{DEVICE}  # neuron_sim")
+    assert run_script(script, variables={"NEURON_SIM_DEVICE": "neuron"})[0] == "neuron\n"
+
+
+def test_a_name_of_a_device_that_does_not_exist_is_refused(tmp_path):
+    _, err, status = run_script("--device", "xla", written(tmp_path, DEVICE))
+    assert status == 2 and "argument --device: invalid choice: 'xla'" in err

@@ -21,6 +21,7 @@ from typing import Any
 
 from neuron_sim import _core
 from neuron_sim.files import write_whole
+from neuron_sim.settings import device_name
 from neuron_sim.terminal.arguments import print_result
 from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS, ProgramError, sentence_of
 from neuron_sim.terminal.json_output import add_json
@@ -145,7 +146,7 @@ def check_case(case: FleetCase, seed: int) -> tuple[float, float, str | None]:
     dtype = getattr(torch, case.dtype)
     operands = [torch.rand(shape, generator=generator).to(dtype) for shape in case.shapes]
     with torch.neuron_sim.record_launches() as launches:
-        on_device = [operand.to("neuron_sim") for operand in operands]
+        on_device = [operand.to(device_name()) for operand in operands]
         out = torch.ops.neuron_sim.conv2d_maxpool(*on_device, 1).cpu()
     launch = next(each for each in launches if each.name == "conv2d_maxpool")
     difference = _difference(out, operands, TOLERANCE[case.dtype])

@@ -98,7 +98,7 @@ def _kind(call: Call) -> str:
 
 def _check(call: Call) -> None:
     if _kind(call) != "host":
-        raise refusal(call.name, "takes tensors of a neuron_sim device")
+        raise refusal(call.name, "takes tensors of a simulated device")
     if call.cores > 1:
         raise refusal(call.name, f"runs on {call.cores} cores")
     if call.schedule:

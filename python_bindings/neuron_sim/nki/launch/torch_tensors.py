@@ -1,4 +1,4 @@
-"""Kernels on torch tensors: of a neuron_sim device without copies, of the host, and without data.
+"""Kernels on torch tensors: of a simulated device without copies, of the host, and without data.
 
 Loaded with the first torch tensor that a kernel gets; nothing here imports torch.
 """
@@ -8,9 +8,9 @@ import sys
 import threading
 from typing import Any
 
-from ..tracing.errors import point_at_message
+from neuron_sim.settings import device_name
 
-_DEVICE = "neuron_sim"
+from ..tracing.errors import point_at_message
 
 
 class _Calls(threading.local):
@@ -64,7 +64,7 @@ def _check_not_captured(name: str) -> None:
 
 
 def kind_of(name: str, arrays: list, inputs: list) -> str:
-    """Where the arrays are: "host", "neuron_sim", or "meta" for tensors without data.
+    """Where the arrays are: "host", the name of the device, or "meta" for tensors without data.
 
     TypeError for NumPy arrays among tensors, RuntimeError for several devices, another device or
     tensors that require grad.
@@ -97,12 +97,12 @@ def kind_of(name: str, arrays: list, inputs: list) -> str:
     if "meta" in kinds:
         _check_not_captured(name)
         return "meta"
-    if first.type not in ("cpu", _DEVICE):
+    if first.type not in ("cpu", device_name()):
         raise RuntimeError(
-            f"kernel '{name}': its inputs are on {first}; a kernel takes tensors on {_DEVICE} or "
-            "cpu."
+            f"kernel '{name}': its inputs are on {first}; a kernel takes tensors on "
+            f"{device_name()} or cpu."
         )
-    return "host" if first.type == "cpu" else _DEVICE
+    return "host" if first.type == "cpu" else device_name()
 
 
 def _has_no_data(torch: Any, tensor: Any) -> bool:
