@@ -8,6 +8,8 @@ import sys
 import time
 from dataclasses import dataclass
 
+from device_type import OWN_NAME
+
 TIMEOUT = 120  # seconds: of a program that hangs
 
 
@@ -38,7 +40,7 @@ def run_apart(code, *, timeout=TIMEOUT, **environment):
     """Runs a program of Python, which has `report(value)`, to its end."""
     done = subprocess.run(
         [sys.executable, "-c", START + code], capture_output=True, text=True, timeout=timeout,
-        env={**os.environ, **environment},
+        env={**os.environ, **OWN_NAME, **environment},
     )  # fmt: skip
     return Ended(done.returncode, done.stdout, done.stderr)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from placement import tensors
+from placement import DEVICE, tensors
 from torch.utils import _pytree as pytree
 
 # (relative, absolute). Those of torch.testing, float32 wider: the chip's activation tables and its
@@ -62,7 +62,7 @@ def _check_scalar(left: Any, right: Any) -> None:
 
 
 def _check_place(left: Any, right: torch.Tensor) -> None:
-    if not isinstance(left, torch.Tensor) or left.device.type != "neuron_sim":
+    if not isinstance(left, torch.Tensor) or left.device.type != DEVICE:
         raise DifferenceError("a result is not on the device")
     if left.shape != right.shape or left.dtype != right.dtype:
         raise DifferenceError(

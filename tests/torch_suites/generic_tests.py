@@ -11,10 +11,11 @@ import unittest
 from typing import Any
 
 from cases import Case, Outcome
+from neuron_sim.settings import device_name
 from observation import observe
 from source_package import FOLDER
 
-DEVICE, HOST = "neuron_sim", "cpu"
+DEVICE, HOST = device_name(), "cpu"
 Tests = dict[Case, tuple[type[unittest.TestCase], str]]
 
 

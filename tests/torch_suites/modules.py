@@ -10,7 +10,7 @@ import torch
 from comparison import check_same
 from observation import Activity, observe
 from operators import SEED, NothingToCompareError
-from placement import fresh, tensors, to_device
+from placement import DEVICE, fresh, tensors, to_device
 from torch.testing._internal.common_modules import module_db
 from torch.testing._internal.common_optimizers import optim_db
 
@@ -48,7 +48,7 @@ def _check_module_input(info: Any, given: Any, training: bool, dtype: Any, act: 
     constructor = given.constructor_input
     here = info.module_cls(*constructor.args, **constructor.kwargs).to(dtype).train(training)
     forward = (given.forward_input.args, given.forward_input.kwargs)
-    there = copy.deepcopy(here).to("neuron_sim")
+    there = copy.deepcopy(here).to(DEVICE)
     exact = copy.deepcopy(here).to(torch.float64)
     expected = _outcome(here, fresh(forward), on_device=False)
     moved = to_device(forward)
@@ -113,6 +113,6 @@ def check_optimizer(name: str, samples: int, activity: Activity) -> int:
             options = to_device(given.kwargs)
             expected = _trained(info, given.kwargs, "cpu")
             with observe(activity):
-                found = _trained(info, options, "neuron_sim")
+                found = _trained(info, options, DEVICE)
             values += check_same(found, expected, list)
     return values

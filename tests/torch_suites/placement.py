@@ -7,9 +7,10 @@ from typing import Any
 
 import neuron_sim.torch_device  # noqa: F401 - registers the device
 import torch
+from neuron_sim.settings import device_name
 from torch.utils import _pytree as pytree
 
-DEVICE = "neuron_sim"
+DEVICE = device_name()
 _WIDER = {
     torch.float16: torch.float64, torch.bfloat16: torch.float64, torch.float32: torch.float64,
     torch.complex32: torch.complex128, torch.complex64: torch.complex128,

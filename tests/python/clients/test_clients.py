@@ -7,9 +7,10 @@ import subprocess
 import sys
 
 import pytest
+from device_type import DEVICE_TYPE, OWN_NAME
 from neuron_sim import clients
 
-BACKEND = "neuron_sim"
+BACKEND = DEVICE_TYPE
 
 
 def needs(package: str):
@@ -22,7 +23,7 @@ def output_of(program: str, folder, **environment: str) -> str:
     """What the program prints, warnings included, in an environment that chooses no device."""
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("ACCEL")}
     result = subprocess.run(
-        [sys.executable, "-c", program], cwd=folder, env=inherited | environment,
+        [sys.executable, "-c", program], cwd=folder, env=inherited | OWN_NAME | environment,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     assert result.returncode == 0, result.stdout
@@ -61,7 +62,7 @@ def test_accelerate_trains_on_the_device_with_the_losses_of_the_cpu(tmp_path):
 def test_accelerates_own_setting_chooses_the_second_device_and_bf16_works_there(tmp_path):
     program = STEPS.replace("Accelerator()", "Accelerator(mixed_precision='bf16')")
     assert program != STEPS
-    shown = output_of(program, tmp_path, ACCELERATE_TORCH_DEVICE="neuron_sim:1")
+    shown = output_of(program, tmp_path, ACCELERATE_TORCH_DEVICE=f"{DEVICE_TYPE}:1")
     assert "trained on neuron_sim:1" in shown and "knows no accelerators" not in shown
 
 
@@ -183,7 +184,7 @@ else:
 
 @pytest.mark.parametrize(("device", "error", "sentence"), [
     ("cpu", ValueError, "'cpu', which is no neuron_sim device"),
-    ("neuron_sim:99", RuntimeError, "device index 99 is out of range"),
+    (f"{DEVICE_TYPE}:99", RuntimeError, "device index 99 is out of range"),
 ])  # fmt: skip
 def test_a_device_that_cannot_be_used_is_refused(device, error, sentence, monkeypatch):
     monkeypatch.delenv("ACCELERATE_TORCH_DEVICE", raising=False)

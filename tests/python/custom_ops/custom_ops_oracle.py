@@ -2,12 +2,13 @@
 
 import neuron_sim.torch_device  # noqa: F401
 import torch
+from device_type import DEVICE_TYPE
 
 OPS = torch.ops.neuron_sim
 FLOATS = [torch.float32, torch.float16, torch.bfloat16]
 INTEGERS = [torch.int32, torch.int16, torch.int8, torch.uint8]
 LAYOUTS = ["dense", "transposed", "stepped", "shifted", "broadcast"]
-DEVICES = ["neuron_sim:0", "neuron_sim:1", "cpu"]
+DEVICES = [f"{DEVICE_TYPE}:0", f"{DEVICE_TYPE}:1", "cpu"]
 POINTWISE = ["identity", "relu", "exp", "gelu", "sigmoid", "tanh", "square", "sqrt", "rsqrt"]
 ACTIVATIONS = [*POINTWISE, "softmax"]
 # Bits of the fraction and the smallest normal exponent.

@@ -4,6 +4,7 @@ import random
 
 import torch
 from custom_ops_oracle import FLOATS, LAYOUTS, activate, laid_out, ulp, values
+from device_type import DEVICE_TYPE
 
 CASES = 60
 EPSILON = 2.0**-24  # half a unit of fp32
@@ -21,7 +22,7 @@ def operand(case, shape, dtype, seed, change=None):
         tensor = change(tensor)
     layout = case.choice(LAYOUTS)
     tensor = laid_out(tensor.to(dtype), layout).contiguous()
-    return tensor, laid_out(tensor, layout, "neuron_sim")
+    return tensor, laid_out(tensor, layout, DEVICE_TYPE)
 
 
 def derivative(sums, gradient, name):

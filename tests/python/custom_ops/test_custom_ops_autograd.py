@@ -5,8 +5,9 @@ import copy
 import pytest
 import torch
 from custom_ops_oracle import ACTIVATIONS, OPS, activate, values
+from device_type import DEVICE_TYPE
 
-PLACES = ["neuron_sim:0", "neuron_sim:1", "cpu"]
+PLACES = [f"{DEVICE_TYPE}:0", f"{DEVICE_TYPE}:1", "cpu"]
 TOLERANCE = {
     torch.float32: {"rtol": 1e-4, "atol": 1e-5},
     torch.float16: {"rtol": 2e-2, "atol": 2e-2},

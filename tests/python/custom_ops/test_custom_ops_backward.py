@@ -6,6 +6,7 @@ import warnings
 import pytest
 import torch
 from custom_ops_oracle import FLOATS, OPS, activate, values
+from device_type import DEVICE_TYPE
 
 DEVICE = torch.neuron_sim
 
@@ -29,10 +30,10 @@ def test_a_training_step_runs_kernels_only(name, dtype):
     """Forward, backward and the update (-1 times the learning rate is in the gradient)."""
     operator, shapes = STEPS[name]
     leaves = [
-        values(shape, dtype, i).to("neuron_sim").requires_grad_() for i, shape in enumerate(shapes)
+        values(shape, dtype, i).to(DEVICE_TYPE).requires_grad_() for i, shape in enumerate(shapes)
     ]
     with torch.no_grad():
-        gradient = (values(operator(*leaves).shape, dtype, 9) * -0.1).to("neuron_sim")
+        gradient = (values(operator(*leaves).shape, dtype, 9) * -0.1).to(DEVICE_TYPE)
     DEVICE.reset_fallback_counts()
     with DEVICE.strict():
         operator(*leaves).backward(gradient)
@@ -46,7 +47,7 @@ def test_the_first_maximum_gets_the_gradient_and_the_last_nan():
     x = torch.tensor([[2.0, 1, 3, 3, float("nan"), 5], [2, 0, 3, 3, 1, float("nan")]])
     identity = torch.ones(1, 1, 1, 1), torch.zeros(1)
     expected = []
-    for place in ("cpu", "neuron_sim"):
+    for place in ("cpu", DEVICE_TYPE):
         leaf = x.view(1, 1, 2, 6).to(place).requires_grad_()
         out = OPS.conv2d_maxpool(leaf, *(t.to(place) for t in identity), 2)
         out.backward(torch.tensor([[[[1.0, 2, 3]]]]).to(place))
@@ -62,9 +63,9 @@ def test_special_values_are_as_in_torch(activation):
     infinity, nan = float("inf"), float("nan")
     x = torch.tensor([nan, infinity, -infinity, 1, -1, 0, 0])
     outer = torch.tensor([1, 2, 3, infinity, -infinity, nan, infinity])
-    leaf = x.to("neuron_sim").requires_grad_()
-    bias = torch.zeros(7).to("neuron_sim")
-    OPS.bias_add_activation(leaf, bias, activation).backward(outer.to("neuron_sim"))
+    leaf = x.to(DEVICE_TYPE).requires_grad_()
+    bias = torch.zeros(7).to(DEVICE_TYPE)
+    OPS.bias_add_activation(leaf, bias, activation).backward(outer.to(DEVICE_TYPE))
     reference = x.requires_grad_()
     activate(reference, activation).backward(outer)
     torch.testing.assert_close(
@@ -86,7 +87,7 @@ def backward_calls(place):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("place", ["neuron_sim", "cpu"])
+@pytest.mark.parametrize("place", [DEVICE_TYPE, "cpu"])
 @pytest.mark.parametrize("name", backward_calls("cpu"))
 def test_opcheck_finds_nothing_in_the_backward_ops(name, place):
     checks = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
@@ -97,7 +98,7 @@ def test_opcheck_finds_nothing_in_the_backward_ops(name, place):
         )
 
 
-@pytest.mark.parametrize("place", ["neuron_sim", "cpu"])
+@pytest.mark.parametrize("place", [DEVICE_TYPE, "cpu"])
 @pytest.mark.parametrize("name", backward_calls("cpu"))
 def test_the_backward_ops_are_not_differentiable(name, place):
     gradient, *others = backward_calls(place)[name]
@@ -108,7 +109,7 @@ def test_the_backward_ops_are_not_differentiable(name, place):
         results[0].backward(torch.ones_like(results[0]))
 
 
-@pytest.mark.parametrize("place", ["neuron_sim", "cpu"])
+@pytest.mark.parametrize("place", [DEVICE_TYPE, "cpu"])
 @pytest.mark.parametrize("name", STEPS)
 def test_the_gradient_of_a_gradient_is_refused(name, place):
     operator, shapes = STEPS[name]
@@ -123,7 +124,7 @@ def test_the_gradient_of_a_gradient_is_refused(name, place):
         first[0].backward(torch.ones_like(first[0]))
 
 
-@pytest.mark.parametrize("place", ["neuron_sim", "cpu", "meta"])
+@pytest.mark.parametrize("place", [DEVICE_TYPE, "cpu", "meta"])
 @pytest.mark.parametrize("name, change, kind, message", [
     ("bias_add_activation_backward", lambda g: g[:, :2], ValueError,
         "bias_add_activation_backward: dimension 1 of gradient [2, 2] float32 is 2, expected 3 "
@@ -144,7 +145,7 @@ def test_a_gradient_unlike_the_result_is_refused(place, name, change, kind, mess
 
 
 def test_unwanted_gradients_are_none():
-    for place in ("neuron_sim", "cpu", "meta"):
+    for place in (DEVICE_TYPE, "cpu", "meta"):
         arguments = backward_calls(place)["conv2d_maxpool_backward"]
         every = OPS.conv2d_maxpool_backward(*arguments)
         for wanted in range(8):
@@ -156,7 +157,7 @@ def test_unwanted_gradients_are_none():
                     assert torch.equal(one.cpu(), reference.cpu())
 
 
-@pytest.mark.parametrize("place", ["neuron_sim", "cpu"])
+@pytest.mark.parametrize("place", [DEVICE_TYPE, "cpu"])
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_compiled_training_steps_have_the_gradients_of_eager_ones(place, dynamic):
     """vector_add broadcasts, so that its gradient is a sum."""

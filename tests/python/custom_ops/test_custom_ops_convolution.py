@@ -13,6 +13,7 @@ from custom_ops_oracle import (
     laid_out,
     values,
 )
+from device_type import DEVICE_TYPE
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -93,7 +94,7 @@ def composition(x, weight, bias, pool, options, activation="identity"):
 @cases(150)
 @given(
     parameters(), st.sampled_from(FLOATS), st.sampled_from(ACTIVATIONS), st.sampled_from(LAYOUTS),
-    SEEDS, st.sampled_from(["neuron_sim:0", "cpu"]),
+    SEEDS, st.sampled_from([f"{DEVICE_TYPE}:0", "cpu"]),
 )  # fmt: skip
 def test_general_convolutions_are_those_of_float64(case, dtype, activation, layout, seed, device):
     input_shape, weight_shape, pool, options = case
@@ -112,7 +113,7 @@ def test_general_convolutions_are_those_of_float64(case, dtype, activation, layo
 
 
 @cases(60)
-@given(parameters(), st.sampled_from(["meta", "cpu", "neuron_sim:0"]))
+@given(parameters(), st.sampled_from(["meta", "cpu", f"{DEVICE_TYPE}:0"]))
 def test_every_device_gives_the_shape_that_torch_gives(case, device):
     input_shape, weight_shape, pool, options = case
     operands = [torch.zeros(shape) for shape in (input_shape, weight_shape, weight_shape[:1])]
@@ -159,7 +160,7 @@ def test_nan_is_the_maximum_of_every_window_that_holds_it(device, place):
     torch.testing.assert_close(out.cpu(), F.max_pool2d(x, 3, 2), equal_nan=True, rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("device", ["neuron_sim:0", "cpu"])
+@pytest.mark.parametrize("device", [f"{DEVICE_TYPE}:0", "cpu"])
 def test_infinite_weights_of_a_group_stay_in_their_filter(device):
     x, weight = values([1, 12, 6, 6], torch.float32, 1), values([8, 3, 3, 3], torch.float32, 2)
     weight[5, 1, 1, 1] = float("inf")
@@ -175,7 +176,7 @@ def test_what_groups_that_share_the_array_do_to_each_other_stays_in_place(wrong)
     x[0, 3, 2, 4] = wrong
     options = {"padding": 1, "groups": 8}
     operands = [x, weight, values([8], torch.float32, 3)]
-    out = OPS.conv2d_maxpool(*(each.to("neuron_sim") for each in operands), 1, **options).cpu()
+    out = OPS.conv2d_maxpool(*(each.to(DEVICE_TYPE) for each in operands), 1, **options).cpu()
     expected = composition(*operands, 1, options)
     # Other groups see the value times a zero: NaN, but at the places of the group alone.
     reached = ~expected[0, 3].isfinite()
@@ -228,7 +229,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("gradient", [False, True])
-@pytest.mark.parametrize("device", ["neuron_sim:0", "cpu", "meta"])
+@pytest.mark.parametrize("device", [f"{DEVICE_TYPE}:0", "cpu", "meta"])
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_does_not_fit_is_named_in_one_sentence(name, device, gradient):
     (*shapes, options), sentence = REFUSED[name]
@@ -242,6 +243,6 @@ def test_the_largest_window_and_dilation_that_fit_are_computed():
     x, weight = values([1, 2, 8, 9], torch.float32, 1), values([4, 2, 3, 3], torch.float32, 2)
     for pool, options in ((2, {"dilation": [3, 3]}), ([6, 7], {}), (1, {"dilation": [3, 4]})):
         operands = [x, weight, torch.zeros(4)]
-        out = OPS.conv2d_maxpool(*(each.to("neuron_sim") for each in operands), pool, **options)
+        out = OPS.conv2d_maxpool(*(each.to(DEVICE_TYPE) for each in operands), pool, **options)
         expected = composition(*operands, pool, options)
         torch.testing.assert_close(out.cpu(), expected, rtol=1e-5, atol=1e-5)

@@ -3,8 +3,9 @@
 import pytest
 import torch
 from custom_ops_oracle import OPS
+from device_type import DEVICE_TYPE
 
-PLACES = ["neuron_sim:1", "cpu", "meta"]
+PLACES = [f"{DEVICE_TYPE}:1", "cpu", "meta"]
 SAME = "Expected all tensors to be on the same device, but found at least two devices, "
 FLOAT = "has a dtype other than float32, float16 and bfloat16."
 
@@ -140,7 +141,7 @@ def test_wrong_arguments_are_named_in_one_sentence(case, place):
         operator(*on(place, arguments), **options)
     assert str(caught.value).splitlines()[0] == sentence
     # Everything still works.
-    ones = torch.ones(3, device="neuron_sim:1")
+    ones = torch.ones(3, device=f"{DEVICE_TYPE}:1")
     assert OPS.vector_add(ones, ones).tolist() == [2, 2, 2]
 
 
@@ -160,19 +161,19 @@ def test_an_unknown_activation_lists_the_known_ones(place):
     (OPS.ffnn_forward, (zeros(3, 3), [zeros(3, 3)], [zeros(3)])),
     (OPS.ffnn_predict, (zeros(3, 3), [zeros(3, 3)], [zeros(3)])),
 ], ids=lambda value: value.__name__ if hasattr(value, "__name__") else "")  # fmt: skip
-@pytest.mark.parametrize("second", ["cpu", "neuron_sim:0"])
+@pytest.mark.parametrize("second", ["cpu", f"{DEVICE_TYPE}:0"])
 def test_tensors_on_two_devices_are_refused(operator, arguments, second):
-    mixed = (arguments[0].to("neuron_sim:1"), *on(second, arguments[1:]))
+    mixed = (arguments[0].to(f"{DEVICE_TYPE}:1"), *on(second, arguments[1:]))
     with pytest.raises(RuntimeError) as caught:
         operator(*mixed)
     sentence = str(caught.value).splitlines()[0]
     assert sentence.startswith(SAME)
-    assert "neuron_sim:1" in sentence and second in sentence
+    assert f"{DEVICE_TYPE}:1" in sentence and second in sentence
     assert operator._qualified_op_name.split("::")[1] in sentence
 
 
 def test_a_limit_of_the_device_is_named_with_the_architecture():
-    large = torch.zeros(129, device="neuron_sim")
+    large = torch.zeros(129, device=DEVICE_TYPE)
     with pytest.raises(ValueError, match="129"):
         OPS.vector_add(large, large, variant="naive")
     assert OPS.vector_add(large, large).shape == (129,)

@@ -7,8 +7,9 @@ import warnings
 import pytest
 import torch
 from custom_ops_oracle import OPS, values
+from device_type import DEVICE_TYPE
 
-PLACES = ["neuron_sim:0", "neuron_sim:1", "cpu"]
+PLACES = [f"{DEVICE_TYPE}:0", f"{DEVICE_TYPE}:1", "cpu"]
 # PyTorch implements this check for CPU, CUDA and XPU only.
 DEVICE_CHECKS = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
 
@@ -146,24 +147,24 @@ def test_compiled_functions_have_one_graph_and_gradients(place):
 
 
 def test_deepcopied_modules_are_independent(expected):
-    module = Classifier().to("neuron_sim")
+    module = Classifier().to(DEVICE_TYPE)
     duplicate = copy.deepcopy(module)
     with torch.no_grad():
         module.weight.zero_()
-    assert_same(duplicate, expected, "neuron_sim:0")
+    assert_same(duplicate, expected, f"{DEVICE_TYPE}:0")
 
 
 def test_ops_run_under_the_current_device_but_on_their_inputs_device():
-    x = torch.ones(4, device="neuron_sim:1")
+    x = torch.ones(4, device=f"{DEVICE_TYPE}:1")
     with torch.neuron_sim.device(0):
         out = OPS.vector_add(x, x)
         assert torch.neuron_sim.current_device() == 0
-    assert out.device == torch.device("neuron_sim:1")
+    assert out.device == torch.device(f"{DEVICE_TYPE}:1")
 
 
 def test_vmap_loops_over_the_op():
-    a = values([3, 2, 4], torch.float32, 1).to("neuron_sim")
-    b = values([4, 5], torch.float32, 2).to("neuron_sim")
+    a = values([3, 2, 4], torch.float32, 1).to(DEVICE_TYPE)
+    b = values([4, 5], torch.float32, 2).to(DEVICE_TYPE)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         out = torch.vmap(OPS.matmul, in_dims=(0, None))(a, b)

@@ -10,6 +10,7 @@ from custom_ops_oracle import (
     product_bounds,
     ulp,
 )
+from device_type import DEVICE_TYPE
 from gradient_cases import (
     cases,
     convolution_bounds,
@@ -25,7 +26,7 @@ from gradient_cases import (
 
 
 def check(actual, exact, error, dtype):
-    assert actual.device.type == "neuron_sim"
+    assert actual.device.type == DEVICE_TYPE
     assert_within(actual, exact - error, exact + error, dtype)
 
 

@@ -6,10 +6,11 @@ from functools import partial
 import pytest
 import torch
 from custom_ops_oracle import OPS, values
+from device_type import DEVICE_TYPE
 from test_perfetto_file import PerfettoFile
 
 
-def device_values(*shape, dtype=torch.float32, seed=1, device="neuron_sim:0"):
+def device_values(*shape, dtype=torch.float32, seed=1, device=f"{DEVICE_TYPE}:0"):
     return values(shape, dtype, seed).to(device)
 
 
@@ -22,8 +23,8 @@ def misses(call):
 
 
 def test_a_record_says_what_ran_where_and_how_long():
-    a = device_values(100, 60, device="neuron_sim:1")
-    b = device_values(60, 30, device="neuron_sim:1")
+    a = device_values(100, 60, device=f"{DEVICE_TYPE}:1")
+    b = device_values(60, 30, device=f"{DEVICE_TYPE}:1")
     with torch.neuron_sim.record_launches() as launches:
         OPS.matmul(a, b)
         OPS.transpose(a)
@@ -129,7 +130,8 @@ def test_a_repeated_call_is_a_hit_on_any_device_and_with_any_data():
     before = torch.neuron_sim.kernel_cache_info()
     OPS.matmul(device_values(33, 44, seed=7), device_values(44, 55, seed=8))
     OPS.matmul(
-        device_values(33, 44, device="neuron_sim:1"), device_values(44, 55, device="neuron_sim:1")
+        device_values(33, 44, device=f"{DEVICE_TYPE}:1"),
+        device_values(44, 55, device=f"{DEVICE_TYPE}:1"),
     )
     after = torch.neuron_sim.kernel_cache_info()
     assert after[:3] == (before.hits + 2, before.misses, before.kernels)
@@ -234,20 +236,20 @@ def test_a_number_of_host_threads_out_of_range_is_refused(threads):
 
 def test_streams_order_launches_in_simulated_time():
     x = device_values(64)
-    stream = torch.Stream(device="neuron_sim:0")
+    stream = torch.Stream(device=f"{DEVICE_TYPE}:0")
     with torch.neuron_sim.record_launches() as launches:
         OPS.vector_add(x, x)
         with torch.neuron_sim.stream(stream):
             OPS.vector_add(x, x)
     assert launches[1].start_us >= launches[0].end_us  # one core
-    event = torch.Event(device="neuron_sim:0")
+    event = torch.Event(device=f"{DEVICE_TYPE}:0")
     event.record(stream)
     event.synchronize()
     assert torch.neuron_sim.simulated_time(0) * 1e6 >= launches[1].end_us - 1e-6
 
 
 def test_launches_from_several_threads_give_the_right_results():
-    inputs = [device_values(200, 100, seed=i, device=f"neuron_sim:{i % 2}") for i in range(4)]
+    inputs = [device_values(200, 100, seed=i, device=f"{DEVICE_TYPE}:{i % 2}") for i in range(4)]
     results = [None] * 4
 
     def work(i):

@@ -13,10 +13,11 @@ import neuron_sim.torch_device as device_module
 import pytest
 import torch
 from custom_ops_oracle import OPS, activate, values
+from device_type import DEVICE_TYPE
 from torch.nn import functional
 from torch.utils._pytree import tree_leaves, tree_map
 
-DEVICE = "neuron_sim:1"
+DEVICE = f"{DEVICE_TYPE}:1"
 # PyTorch implements the check of the registration of gradients for CPU, CUDA and XPU only.
 DEVICE_CHECKS = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
 

@@ -17,6 +17,7 @@ from custom_ops_oracle import (
     ulp,
     values,
 )
+from device_type import DEVICE_TYPE
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -89,7 +90,7 @@ def test_vector_add_with_tiles_anywhere(
 
 
 def test_the_launch_report_names_overlapping_tiles_and_what_they_cost():
-    a = values([512000], torch.float32, 1).to("neuron_sim")
+    a = values([512000], torch.float32, 1).to(DEVICE_TYPE)
     direct, bad = (
         launched(lambda v=v: OPS.vector_add(a, a, variant=v, free_dim=1000))[0]
         for v in ("direct", "direct_bad")
@@ -105,7 +106,7 @@ def test_the_launch_report_names_overlapping_tiles_and_what_they_cost():
 
 
 def test_the_handouts_base_addresses_are_refused():
-    a = torch.zeros(256000, device="neuron_sim")
+    a = torch.zeros(256000, device=DEVICE_TYPE)
     with pytest.raises(ValueError, match="b would overwrite a before it is used; base addresses"):
         OPS.vector_add(a, a, variant="direct", free_dim=1000, base_addresses=[0, 0, 0])
 
@@ -154,7 +155,7 @@ def test_transpose(engine, rows, columns, dtype, layout, seed, device):
 
 
 def test_transpose_by_dma_leaves_the_compute_engines_alone():
-    a = values([256, 384], torch.float32, 1).to("neuron_sim")
+    a = values([256, 384], torch.float32, 1).to(DEVICE_TYPE)
     launch = launched(lambda: OPS.transpose(a, engine="dma"))[0]
     assert launch.utilisation["Tensor"] == launch.utilisation["Vector"] == 0
     assert launch.utilisation["DMA"] > 0 and launch.dma_bytes == 2 * 256 * 384 * 4

@@ -3,9 +3,10 @@
 import pytest
 import torch
 from custom_ops_oracle import OPS, values
+from device_type import DEVICE_TYPE
 from torch.nn import functional
 
-PLACES = ["neuron_sim:1", "cpu"]
+PLACES = [f"{DEVICE_TYPE}:1", "cpu"]
 
 
 def check(x, weight, **options):

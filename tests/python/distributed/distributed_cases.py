@@ -12,10 +12,11 @@ from pathlib import Path
 import neuron_sim.torch_device as device
 import torch
 import torch.distributed as dist
+from device_type import DEVICE_TYPE
 from torch import Tensor
 
 WORLD = 2
-DEVICE = "neuron_sim"
+DEVICE = DEVICE_TYPE
 FLOATS = [torch.float32, torch.float16, torch.bfloat16]
 WHOLE = [torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64]
 REDUCTIONS = ["SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR"]
@@ -180,7 +181,7 @@ def overlap():
 
 
 def cpu_tensors():
-    group = dist.new_group(backend="cpu:gloo,neuron_sim:neuron_sim")
+    group = dist.new_group(backend=f"cpu:gloo,{DEVICE_TYPE}:{DEVICE_TYPE}")
     host, there = values(dist.get_rank()), mine()
     dist.all_reduce(host, group=group)
     dist.all_reduce(there, group=group)
@@ -276,7 +277,7 @@ def host(result):
 def main(folder: str, rank: int, cases=CASES) -> None:
     torch.set_num_threads(1)
     dist.init_process_group(
-        "neuron_sim", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=WORLD,
+        DEVICE_TYPE, init_method=f"file://{folder}/rendezvous", rank=rank, world_size=WORLD,
         timeout=datetime.timedelta(seconds=120),
     )  # fmt: skip
     results = {}

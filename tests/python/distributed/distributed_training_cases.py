@@ -12,6 +12,7 @@ from pathlib import Path
 import neuron_sim.torch_device as device
 import torch
 import torch.distributed as dist
+from device_type import DEVICE_TYPE
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import fully_shard
@@ -62,8 +63,8 @@ def train(model: nn.Module, inputs: torch.Tensor) -> list[float]:
 
 def distributed(kind: str, world: int) -> nn.Module:
     """The network over all ranks."""
-    model = network().to("neuron_sim")
-    mesh = DeviceMesh("neuron_sim", list(range(world)))
+    model = network().to(DEVICE_TYPE)
+    mesh = DeviceMesh(DEVICE_TYPE, list(range(world)))
     if kind.startswith("ddp"):
         wrapped: nn.Module = DistributedDataParallel(model)
     elif kind.startswith("fsdp"):
@@ -73,16 +74,16 @@ def distributed(kind: str, world: int) -> nn.Module:
     else:
         plan = {"up": ColwiseParallel(), "down": RowwiseParallel()}
         wrapped = parallelize_module(model, mesh, plan)
-    return torch.compile(wrapped, backend="neuron_sim") if kind.endswith("compiled") else wrapped
+    return torch.compile(wrapped, backend=DEVICE_TYPE) if kind.endswith("compiled") else wrapped
 
 
 def main(folder: str, rank: int, world: int, kind: str) -> None:
     torch.set_num_threads(1)
     dist.init_process_group(
-        "neuron_sim", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=world,
+        DEVICE_TYPE, init_method=f"file://{folder}/rendezvous", rank=rank, world_size=world,
         timeout=datetime.timedelta(seconds=120),
     )  # fmt: skip
-    inputs = data(0 if kind.startswith("tensor") else rank).to("neuron_sim")
+    inputs = data(0 if kind.startswith("tensor") else rank).to(DEVICE_TYPE)
     losses = train(distributed(kind, world), inputs)
     reasons = [graph.not_compiled for graph in device.compiled_graphs()]
     torch.save((losses, reasons), Path(folder) / f"losses{rank}.pt")

@@ -9,6 +9,7 @@ import sys
 
 import torch
 import torch.distributed as dist
+from device_type import DEVICE_TYPE
 from distributed_cases import main, mine
 from torch import Tensor
 from torch.distributed import _functional_collectives as collectives
@@ -68,7 +69,7 @@ def compiled():
 
     tensor, weight = mine(), mine((5, 2))
     with torch.no_grad():
-        results = torch.compile(graph, backend="neuron_sim")(tensor, weight)
+        results = torch.compile(graph, backend=DEVICE_TYPE)(tensor, weight)
     return [*results, tensor, weight]
 
 

@@ -8,11 +8,13 @@ from pathlib import Path
 import torch
 from distributed_cases import WORLD
 
+_TESTS = os.path.dirname(os.path.dirname(__file__))
+
 
 def run_python(*arguments, **environment) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, *map(str, arguments)],
-        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": _TESTS, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -10,6 +10,7 @@ import distributed_cases
 import pytest
 import torch
 import torch.distributed as dist
+from device_type import DEVICE_TYPE
 from distributed_cases import FLOATS, WHOLE, WORLD, values
 from processes import results_of, run_python
 
@@ -193,8 +194,8 @@ def test_a_rank_that_cannot_take_part_tells_the_others_why(results):
 
 
 def test_the_backend_is_known_by_its_name_and_for_its_device():
-    assert dist.Backend("neuron_sim") == "neuron_sim"
-    assert dist.Backend.default_device_backend_map["neuron_sim"] == "neuron_sim"
+    assert dist.Backend(DEVICE_TYPE) == DEVICE_TYPE
+    assert dist.Backend.default_device_backend_map[DEVICE_TYPE] == DEVICE_TYPE
 
 
 # Examples

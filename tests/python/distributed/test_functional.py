@@ -4,6 +4,7 @@ runs all cases of functional_cases.py once."""
 import functional_cases
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 from distributed_cases import WORLD, values
 from processes import results_of
 
@@ -86,4 +87,4 @@ def test_only_the_root_of_a_broadcast_copies(results):
 def test_what_cannot_be_reduced_is_refused(results):
     for rank in range(WORLD):
         assert "Unrecognized reduce_op: median" in results[rank]["error_reduction"]
-        assert "a tensor is on cpu, expected neuron_sim" in results[rank]["error_device"]
+        assert f"a tensor is on cpu, expected {DEVICE_TYPE}" in results[rank]["error_device"]

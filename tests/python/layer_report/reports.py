@@ -4,9 +4,10 @@ import json
 
 import neuron_sim
 import torch
+from device_type import DEVICE_TYPE
 from torch import nn
 
-DEVICE = "neuron_sim:1"
+DEVICE = f"{DEVICE_TYPE}:1"
 
 
 class Block(nn.Module):
@@ -32,7 +33,7 @@ def values(*shape, device=DEVICE):
 
 
 def compiled(model):
-    return torch.compile(model, backend="neuron_sim")
+    return torch.compile(model, backend=DEVICE_TYPE)
 
 
 def reported(model, inputs, **options):

@@ -3,6 +3,7 @@
 import model_with_kernel
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 from neuron_sim.layer_report.tree import OUTSIDE
 from neuron_sim.layer_report.uses import OVERHEAD, scaled
 from reports import DEVICE, by_name, compiled, latencies, reported, stack, values
@@ -64,7 +65,7 @@ def test_a_compiled_part_stands_where_it_is_in_the_model():
 def test_a_model_that_is_compiled_in_place_has_the_same_report():
     model, x = stack()[0], values(32, 64)
     expected = reported(compiled(model), x)
-    model.compile(backend="neuron_sim")
+    model.compile(backend=DEVICE_TYPE)
     report = reported(model, x)
     assert report.compiled and report.root.calls is None
     assert str(report) == str(expected)

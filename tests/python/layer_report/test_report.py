@@ -2,13 +2,14 @@
 
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 from neuron_sim.layer_report.tree import OUTSIDE
 from reports import DEVICE, Block, by_name, latencies, reported, stack, values
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 
-@pytest.mark.parametrize("device", ["neuron_sim:0", "neuron_sim:1"])
+@pytest.mark.parametrize("device", [f"{DEVICE_TYPE}:0", f"{DEVICE_TYPE}:1"])
 def test_the_time_of_the_model_is_that_of_its_launches(device):
     model, x = stack().to(device), values(32, 64, device=device)
     report = reported(model, (x,))
@@ -198,5 +199,5 @@ def test_utilisation_relates_to_the_dtype_of_the_parameters(dtype):
     report = reported(stack().to(dtype), values(32, 64).to(dtype))
     assert (report.dtype, report.peak) == (str(dtype)[6:], 2 * 128 * 128 * 2.4e9)
     assert reported(stack(), values(32, 64), dtype=dtype).peak == report.peak
-    with torch.autocast("neuron_sim", dtype=dtype):
+    with torch.autocast(DEVICE_TYPE, dtype=dtype):
         assert reported(stack(), values(32, 64)).dtype == report.dtype

@@ -5,6 +5,7 @@ import os
 
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 from neuron_sim.command_line import main
 from neuron_sim.settings import ARCHITECTURE
 from neuron_sim.terminal.exit_codes import FAILURE, WRONG_USAGE
@@ -44,7 +45,7 @@ def test_it_prints_a_table_and_writes_files(tmp_path, capsys):
     options = [text for name, file in files.items() for text in (f"--{name}", str(file))]
     assert main(["report", "reported_model:build", *options]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("Sequential on neuron_sim:0 (trn2), torch.compile, forward\nlayer ")
+    assert shown.startswith(f"Sequential on {DEVICE_TYPE}:0 (trn2), torch.compile, forward\nlayer ")
     assert shown.endswith("Modules without launches: Flatten 1.\n")
     assert files["html"].read_text().startswith("<!DOCTYPE html>")
     assert "| layer | class |" in files["markdown"].read_text()

@@ -3,6 +3,7 @@
 import neuron_sim
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 from reports import DEVICE, stack, values
 from torch import nn
 
@@ -22,13 +23,13 @@ def test_inputs_on_the_cpu_are_named():
 
 
 def test_inputs_on_another_device():
-    match = "^input 0 is on neuron_sim:0, and parameter '0.wide.weight' on neuron_sim:1;"
-    refused(match, stack(), values(4, 64, device="neuron_sim:0"))
+    match = f"^input 0 is on {DEVICE_TYPE}:0, and parameter '0.wide.weight' on {DEVICE};"
+    refused(match, stack(), values(4, 64, device=f"{DEVICE_TYPE}:0"))
 
 
 def test_a_model_on_two_devices():
-    model = nn.Sequential(nn.Linear(8, 8).to("neuron_sim:0"), nn.Linear(8, 8).to(DEVICE))
-    refused("^parameter '1.weight' is on neuron_sim:1", model, values(4, 8, device="neuron_sim:0"))
+    model = nn.Sequential(nn.Linear(8, 8).to(f"{DEVICE_TYPE}:0"), nn.Linear(8, 8).to(DEVICE))
+    refused(f"^parameter '1.weight' is on {DEVICE}", model, values(4, 8, device=f"{DEVICE_TYPE}:0"))
 
 
 def test_without_tensors_there_is_no_device():

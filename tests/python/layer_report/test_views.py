@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import neuron_sim
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 from neuron_sim.layer_report.uses import OVERHEAD
 from reports import DEVICE, as_dicts, compiled, reported, stack, values
 from torch import nn
@@ -56,7 +57,7 @@ def test_a_call_that_launches_nothing_has_zeros(model, inputs, prepared):
 
 def test_text_has_a_line_per_layer_indented_by_level(report):
     lines = str(report).splitlines()
-    assert lines[0] == "Sequential on neuron_sim:1 (trn2), eager, forward"
+    assert lines[0] == f"Sequential on {DEVICE_TYPE}:1 (trn2), eager, forward"
     assert lines[1].split() == "layer class calls launches us share % MFU % HBM MB peak MB".split()
     names = [row["layer"] for row in report.rows()]
     inner = ["    wide", "    narrow", "    (outside of submodules)"]
@@ -71,7 +72,7 @@ def test_text_has_a_line_per_layer_indented_by_level(report):
 
 def test_markdown_is_a_table_whose_names_stay_indented(report):
     text = report.to_markdown()
-    assert text.startswith("**Sequential on neuron_sim:1 (trn2), eager, forward**\n\n| layer |")
+    assert text.startswith(f"**Sequential on {DEVICE_TYPE}:1 (trn2), eager, forward**\n\n| layer |")
     assert "| \u00a0\u00a0\u00a0\u00a00 | Block |" in text
     table = [line for line in text.splitlines() if line.startswith("|")]
     assert len(table) == 2 + len(report.rows())

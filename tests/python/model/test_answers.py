@@ -7,6 +7,7 @@ import sys
 import threading
 
 import pytest
+from device_type import DEVICE_TYPE
 from neuron_sim.command_line import main
 from neuron_sim.model import answers
 
@@ -83,7 +84,7 @@ def test_a_folder_that_cannot_be_written_is_a_warning(tmp_path, monkeypatch):
 def test_a_relative_folder_of_caches_is_ignored(monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     assert answers.folder().is_absolute()
-    assert answers.folder().parts[-3:] == (".cache", "neuron_sim", "models")
+    assert answers.folder().parts[-3:] == (".cache", DEVICE_TYPE, "models")
 
 
 def test_two_writers_leave_one_whole_answer():

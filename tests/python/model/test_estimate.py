@@ -4,6 +4,7 @@ import json
 
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 from neuron_sim import _core
 from neuron_sim.command_line import main
 from neuron_sim.fidelity.published_models import inference
@@ -24,9 +25,9 @@ def linear(rows: int = 8, inputs: int = 64, outputs: int = 32) -> Workload:
 def test_the_time_is_that_of_the_launches_after_the_first_run(compiled):
     found = estimates.estimate(linear(), estimates.Setting("float32", compiled))
     workload = linear()
-    module = workload.module.to("neuron_sim")
-    call = torch.compile(module, backend="neuron_sim") if compiled else module
-    images = workload.inputs[0].to("neuron_sim")
+    module = workload.module.to(DEVICE_TYPE)
+    call = torch.compile(module, backend=DEVICE_TYPE) if compiled else module
+    images = workload.inputs[0].to(DEVICE_TYPE)
     with torch.no_grad():
         call(images)
         with torch.neuron_sim.record_launches() as launches:

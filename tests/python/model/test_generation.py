@@ -5,6 +5,7 @@ import json
 import pytest
 import torch
 import transformers
+from device_type import DEVICE_TYPE
 from neuron_sim.command_line import main
 from neuron_sim.fidelity.published_models import generation as published_generations
 from neuron_sim.model import capacity
@@ -59,7 +60,7 @@ def decoder_with_weights_of(llama, shape):
     return decoder
 
 
-@pytest.mark.parametrize("device", ["cpu", "neuron_sim"])
+@pytest.mark.parametrize("device", ["cpu", DEVICE_TYPE])
 def test_prompt_and_next_tokens_have_the_logits_of_llama(device):
     llama, shape = small_llama()
     decoder = decoder_with_weights_of(llama, shape).to(device)
@@ -97,7 +98,7 @@ def test_every_family_has_its_shape_and_reads_prompts_and_tokens(kind):
     assert (shape.width, shape.heads, shape.layers) == (32, 4, 2)
     collectives_of_a_layer = 1 if kind in ("gptj", "gpt_neox") else 2
     with torch.neuron_sim.timing_only(), torch.neuron_sim.one_rank_of(2), torch.no_grad():
-        with torch.device("neuron_sim"):
+        with torch.device(DEVICE_TYPE):
             model = Decoder(shape, ranks=2, batch=3, context=16)
             position = torch.zeros(1, dtype=torch.int64)
             for tokens in (4, 1):
@@ -122,13 +123,13 @@ def int8_decoder_with_weights_like(decoder, shape):
     return found, decoder
 
 
-@pytest.mark.parametrize("device", ["cpu", "neuron_sim"])
+@pytest.mark.parametrize("device", ["cpu", DEVICE_TYPE])
 def test_int8_weights_have_the_logits_of_their_scaled_values(device):
     llama, shape = small_llama()
     decoder = decoder_with_weights_of(llama, shape)
     found, expected = int8_decoder_with_weights_like(decoder, shape)
     found = found.to(device).eval()
-    step = torch.compile(found, backend="neuron_sim") if device == "neuron_sim" else found
+    step = torch.compile(found, backend=DEVICE_TYPE) if device == DEVICE_TYPE else found
     words = torch.randint(0, 50, (2, CONTEXT))
     position = torch.zeros(1, dtype=torch.int64)
     with torch.no_grad():

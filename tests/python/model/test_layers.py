@@ -6,6 +6,7 @@ import sys
 import model_with_kernel
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 from neuron_sim.command_line import main
 from neuron_sim.model import layers
 from neuron_sim.model.decoder_shape import DecoderShape
@@ -160,7 +161,7 @@ def test_a_kernel_of_nki_is_timed_within_the_graph(capsys):
     found = by_name(row["layers"])
     assert {"0", "1", "2"} <= set(found)
     rows, width = model_with_kernel.ROWS, model_with_kernel.WIDTH
-    x = torch.ones(rows, width, device="neuron_sim")
+    x = torch.ones(rows, width, device=DEVICE_TYPE)
     with torch.neuron_sim.record_launches() as launches:
         model_with_kernel.activation(x)
     assert found["1"]["time_ms"] == pytest.approx(launches[0].body_us / 1e3, rel=1e-9)
@@ -238,7 +239,7 @@ def test_an_mlp_that_is_a_kernel_of_nki_takes_the_time_of_the_kernel(tmp_path, m
     used = sys.modules["with_mlp"]
     block, (x,) = used.build()
     operands = [x.T.contiguous(), block.mlp.gate, block.mlp.up, block.mlp.down]
-    operands = [each.detach().to("neuron_sim") for each in operands]
+    operands = [each.detach().to(DEVICE_TYPE) for each in operands]
     with torch.neuron_sim.record_launches() as launches:
         result = used.operator(*operands).cpu()
     gated = torch.nn.functional.silu(x @ block.mlp.gate) * (x @ block.mlp.up)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from device_type import OWN_NAME
 
 WIDE = {
     "model_type": "llama", "vocab_size": 64, "hidden_size": 4096, "intermediate_size": 2048,
@@ -36,7 +37,7 @@ def run(*arguments, folder, **settings):
     """What a Python process prints."""
     found = subprocess.run(
         [sys.executable, *arguments], capture_output=True, text=True, cwd=folder,
-        env={**os.environ, "PYTHONWARNINGS": "ignore", **settings},
+        env={**os.environ, **OWN_NAME, "PYTHONWARNINGS": "ignore", **settings},
     )  # fmt: skip
     assert found.returncode == 0, found.stderr
     return found.stdout

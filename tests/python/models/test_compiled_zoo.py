@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "models"))
@@ -94,13 +95,13 @@ def test_training_a_compiled_network_follows_the_operators_step_by_step():
             torch.nn.Flatten(),
             torch.nn.Dropout(0.2),
             torch.nn.Linear(128, 10),
-        ).to("neuron_sim")
+        ).to(DEVICE_TYPE)
         torch._dynamo.reset()
-        run = torch.compile(network, backend="neuron_sim") if mode == "compiled" else network
+        run = torch.compile(network, backend=DEVICE_TYPE) if mode == "compiled" else network
         optimizer = torch.optim.AdamW(network.parameters(), 1e-2)
         generator = torch.Generator().manual_seed(1)
-        images = torch.randn(24, 1, 8, 8, generator=generator).to("neuron_sim")
-        labels = torch.randint(0, 10, (24,), generator=generator).to("neuron_sim")
+        images = torch.randn(24, 1, 8, 8, generator=generator).to(DEVICE_TYPE)
+        labels = torch.randint(0, 10, (24,), generator=generator).to(DEVICE_TYPE)
         losses[mode] = []
         for _ in range(8):
             optimizer.zero_grad()
@@ -115,12 +116,12 @@ def test_training_a_compiled_network_follows_the_operators_step_by_step():
 @pytest.mark.parametrize("half", [torch.bfloat16, torch.float16])
 def test_compiled_networks_run_under_autocast(half):
     model = SMALL[2]
-    network = model.build().to("neuron_sim")
-    inputs = [tensor.to("neuron_sim") for tensor in model.inputs()]
-    with torch.no_grad(), torch.autocast("neuron_sim", dtype=half):
+    network = model.build().to(DEVICE_TYPE)
+    inputs = [tensor.to(DEVICE_TYPE) for tensor in model.inputs()]
+    with torch.no_grad(), torch.autocast(DEVICE_TYPE, dtype=half):
         expected = network(*inputs)[0]
         torch._dynamo.reset()
-        found = torch.compile(network, backend="neuron_sim")(*inputs)[0]
+        found = torch.compile(network, backend=DEVICE_TYPE)(*inputs)[0]
     assert found.dtype == expected.dtype
     scale = expected.float().abs().max().item()
     torch.testing.assert_close(found.float(), expected.float(), rtol=0, atol=0.02 * scale)

@@ -10,6 +10,7 @@ from pathlib import Path
 import neuron_sim.torch_device as neuron_sim_device
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 from torch.nn import functional
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -24,7 +25,7 @@ needs_programs = pytest.mark.skipif(
 )
 # TorchScript is deprecated for Python programs; C++ programs load models with it.
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
-DEVICES = ["neuron_sim", "neuron_sim:1"]
+DEVICES = [DEVICE_TYPE, f"{DEVICE_TYPE}:1"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -136,7 +137,7 @@ def test_predictions_on_the_device_are_those_of_the_cpu(kind, device, networks, 
     with torch.no_grad(), neuron_sim_device.strict():
         output = on_device(images)
         found = predictions(on_device, images)
-    assert output.device == torch.device("neuron_sim", int(device[-1] == "1"))
+    assert output.device == torch.device(DEVICE_TYPE, int(device[-1] == "1"))
     assert neuron_sim_device.fallback_counts() == {}
     assert torch.equal(found.cpu(), predictions(host, data.test_images))
     with torch.no_grad():
@@ -148,10 +149,10 @@ def test_predictions_on_the_device_are_those_of_the_cpu(kind, device, networks, 
 @pytest.mark.parametrize("images", [0, 1, 129])
 def test_batches_of_any_size_are_predicted(kind, images, networks, data):
     batch = data.test_images[:images]
-    on_device = kind().to("neuron_sim")
+    on_device = kind().to(DEVICE_TYPE)
     on_device.load_state_dict(networks[kind].state_dict())
     with torch.no_grad():
-        found = predictions(on_device, batch.to("neuron_sim")).cpu()
+        found = predictions(on_device, batch.to(DEVICE_TYPE)).cpu()
         assert torch.equal(found, predictions(networks[kind], batch))
     assert found.shape == (images,) and found.dtype == torch.int64
 
@@ -160,9 +161,9 @@ def test_batches_of_any_size_are_predicted(kind, images, networks, data):
 def test_a_scripted_network_survives_saving_and_moving(kind, networks, data, tmp_path):
     path = str(tmp_path / "network.pt")
     torch.jit.script(networks[kind]).save(path)
-    loaded = torch.jit.load(path).to("neuron_sim:1")
+    loaded = torch.jit.load(path).to(f"{DEVICE_TYPE}:1")
     with torch.no_grad():
-        output = loaded(data.test_images.to("neuron_sim:1")).cpu()
+        output = loaded(data.test_images.to(f"{DEVICE_TYPE}:1")).cpu()
         expected = networks[kind](data.test_images)
     assert torch.equal(output.argmax(1), expected.argmax(1))
 
@@ -182,7 +183,7 @@ def test_the_cpp_program_predicts_what_python_predicts(arguments, exported, netw
     expected = predictions(networks[digits.DigitsCnn], data.test_images)
     lines = result.stdout.splitlines()
     shown = " ".join(map(str, expected[:16].tolist()))
-    assert lines[0] == f"predictions on {(*arguments, 'neuron_sim')[0]}: {shown} ..."
+    assert lines[0] == f"predictions on {(*arguments, DEVICE_TYPE)[0]}: {shown} ..."
     share = re.fullmatch(r"accuracy: (\S+) % of 449 images", lines[1])
     assert share, lines[1]
     assert float(share[1]) == pytest.approx(digits.accuracy(expected, data.test_labels), abs=1e-3)
@@ -195,27 +196,27 @@ def test_the_cpp_program_and_python_agree_on_the_simulated_time(exported, networ
     def shown(*arguments):
         return float(run(PROGRAMS / "digits_cnn", *exported, *arguments).stdout.split()[-2])
 
-    on_device = digits.DigitsCnn().to("neuron_sim")
+    on_device = digits.DigitsCnn().to(DEVICE_TYPE)
     on_device.load_state_dict(networks[digits.DigitsCnn].state_dict())
-    images = data.test_images.to("neuron_sim")
+    images = data.test_images.to(DEVICE_TYPE)
     with torch.no_grad(), neuron_sim_device.record_launches() as launches:
         on_device(images)
     kernels = sum(launch.latency_us for launch in launches)
-    assert shown() == shown("neuron_sim:1") == pytest.approx(kernels, rel=1e-4)
+    assert shown() == shown(f"{DEVICE_TYPE}:1") == pytest.approx(kernels, rel=1e-4)
 
 
 @needs_programs
 @pytest.mark.parametrize("count", [0, 1, 4])
 def test_wrong_arguments_of_the_cpp_program_give_its_usage(count, exported):
-    result = run(PROGRAMS / "digits_cnn", *[*exported, "neuron_sim", "more"][:count])
+    result = run(PROGRAMS / "digits_cnn", *[*exported, DEVICE_TYPE, "more"][:count])
     assert result.returncode == 2 and result.stdout == ""
     assert result.stderr == "usage: digits_cnn MODEL.pt TESTSET.pt [DEVICE]\n"
 
 
 @needs_programs
 @pytest.mark.parametrize("model, device, part", [
-    ("none.pt", "neuron_sim", "none.pt"),
-    (None, "neuron_sim:9", "device index 9 is out of range; the devices are 0 to 1"),
+    ("none.pt", DEVICE_TYPE, "none.pt"),
+    (None, f"{DEVICE_TYPE}:9", "device index 9 is out of range; the devices are 0 to 1"),
     (None, "cpu", "DEVICE must be neuron_sim or neuron_sim:INDEX"),
     (None, "bananas", "bananas"),
 ])  # fmt: skip

@@ -10,6 +10,7 @@ from pathlib import Path
 import neuron_sim.torch_device as neuron_sim_device
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "models"))
@@ -69,8 +70,8 @@ def test_a_failing_cpp_program_fails_the_demo(tmp_path):
 
 def test_the_demo_shows_wrong_predictions(capsys):
     labels = torch.tensor([1, 2, 3, 4])
-    wrong = torch.tensor([1, 2, 3, 5], device="neuron_sim")
-    assert demo.show_predictions("net", labels.to("neuron_sim"), labels, labels)
+    wrong = torch.tensor([1, 2, 3, 5], device=DEVICE_TYPE)
+    assert demo.show_predictions("net", labels.to(DEVICE_TYPE), labels, labels)
     assert not demo.show_predictions("net", wrong, labels, labels)
     shown = capsys.readouterr().out.splitlines()
     assert shown[0].endswith("predictions equal: yes") and "device 100.00 %" in shown[0]
@@ -79,7 +80,7 @@ def test_the_demo_shows_wrong_predictions(capsys):
 
 def test_the_demo_sums_the_launches_of_a_layer_and_shows_its_error():
     table = demo.layer_table("a title")
-    a = torch.ones(1000, device="neuron_sim")
+    a = torch.ones(1000, device=DEVICE_TYPE)
 
     def twice():
         return demo.OPS.vector_add(demo.OPS.vector_add(a, a), a)

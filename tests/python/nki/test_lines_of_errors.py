@@ -10,6 +10,7 @@ import neuron_sim.nki.isa as nisa
 import neuron_sim.nki.language as nl
 import numpy as np
 import pytest
+from device_type import DEVICE_TYPE
 
 F32 = np.float32
 TABLE = np.arange(40, dtype=F32).reshape(10, 4)
@@ -101,11 +102,11 @@ def test_the_next_run_is_right_after_an_index_error():
 def test_an_index_error_of_a_launch_on_the_device_points_at_the_line():
     torch = pytest.importorskip("torch")
     kernel = new.jit(new_gather)
-    table = torch.from_numpy(TABLE).to("neuron_sim:1")
+    table = torch.from_numpy(TABLE).to(f"{DEVICE_TYPE}:1")
     with pytest.raises(IndexError) as caught:
-        kernel(table, torch.from_numpy(rows(0, 10, 2)).to("neuron_sim:1"))
+        kernel(table, torch.from_numpy(rows(0, 10, 2)).to(f"{DEVICE_TYPE}:1"))
     assert f'File "{__file__}", line {marked(new_gather)}' in caught.value.__notes__[0]
-    right = kernel(table, torch.from_numpy(rows(0, 9, 2)).to("neuron_sim:1"))
+    right = kernel(table, torch.from_numpy(rows(0, 9, 2)).to(f"{DEVICE_TYPE}:1"))
     assert np.array_equal(right.cpu().numpy(), TABLE[[0, 9, 2]])
 
 

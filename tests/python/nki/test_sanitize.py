@@ -11,6 +11,7 @@ import neuron_sim.nki.isa as nisa
 import neuron_sim.nki.language as nl
 import numpy as np
 import pytest
+from device_type import DEVICE_TYPE
 from isa_harness import in_hbm
 from neuron_sim import SanitizeError, _core, sanitize
 from neuron_sim.sanitizer import checking
@@ -206,7 +207,7 @@ def test_what_was_launched_before_a_block_is_no_finding_of_it(monkeypatch):
     with pytest.raises(SanitizeError):
         two_defects(A, True, False)
     monkeypatch.delenv("NEURON_SIM_SANITIZE")
-    two_defects(torch.from_numpy(A).to("neuron_sim:1"), True, True)
+    two_defects(torch.from_numpy(A).to(f"{DEVICE_TYPE}:1"), True, True)
     with sanitize(raise_error=False) as findings:
         two_defects(A, False, False)
     assert not findings
@@ -214,7 +215,7 @@ def test_what_was_launched_before_a_block_is_no_finding_of_it(monkeypatch):
 
 def test_a_kernel_on_tensors_of_the_device_is_checked():
     torch = pytest.importorskip("torch")
-    a = torch.from_numpy(A).to("neuron_sim:1")
+    a = torch.from_numpy(A).to(f"{DEVICE_TYPE}:1")
     with sanitize(raise_error=False) as findings:
         two_defects(a, True, True)
     assert len(findings) == 2

@@ -9,12 +9,13 @@ import neuron_sim.nki as nki
 import neuron_sim.nki.language as nl
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 from isa_harness import in_hbm
 from neuron_sim.nki.torch import nki_op, wrap_nki
 from torch import nn
 from torch.library import opcheck
 
-DEVICES = ["cpu", "neuron_sim:0", "neuron_sim:1"]
+DEVICES = ["cpu", f"{DEVICE_TYPE}:0", f"{DEVICE_TYPE}:1"]
 ON_EACH = pytest.mark.parametrize("device", DEVICES)
 
 
@@ -111,13 +112,13 @@ def test_shapes_that_change_between_calls_make_their_own_programs(backend):
         lambda x, factor: scale(x, factor) + 1, backend=backend, fullgraph=True
     )
     for rows, factor in ((3, 2.0), (4, 2.0), (5, 3.0), (6, 4.0)):
-        x = on("neuron_sim", rows, 5)
+        x = on(DEVICE_TYPE, rows, 5)
         assert torch.equal(compiled(x, factor).cpu(), (x.cpu() * factor) + 1)
 
 
 def test_a_model_is_exported_with_its_kernels():
-    x = on("neuron_sim:1", 4, 8)
-    model = Model().to("neuron_sim:1")
+    x = on(f"{DEVICE_TYPE}:1", 4, 8)
+    model = Model().to(f"{DEVICE_TYPE}:1")
     exported = torch.export.export(model, (x,))
     assert "nki_test.square" in str(exported.graph)
     torch.testing.assert_close(exported.module()(x).cpu(), model(x).cpu())
@@ -144,7 +145,7 @@ def test_writing_to_an_argument_that_was_not_declared_changes_nothing(device):
 
 
 def test_a_kernel_called_directly_runs_between_graphs():
-    x = on("neuron_sim", 4, 8)
+    x = on(DEVICE_TYPE, 4, 8)
     compiled = torch.compile(lambda x: scale_kernel(x + 1) - 1, backend="aot_eager")
     assert torch.equal(compiled(x).cpu(), ((x + 1) * 2 - 1).cpu())
 
@@ -155,7 +156,7 @@ def test_a_kernel_called_directly_in_a_captured_graph_is_refused():
             return scale_kernel(x)
 
     with pytest.raises(RuntimeError, match="make it an operator with neuron_sim.nki.torch.nki_op"):
-        torch.export.export(Direct(), (on("neuron_sim", 4, 8),), strict=False)
+        torch.export.export(Direct(), (on(DEVICE_TYPE, 4, 8),), strict=False)
 
 
 def test_scripts_find_the_names_of_the_vendor(tmp_path):
@@ -177,7 +178,10 @@ def test_scripts_find_the_names_of_the_vendor(tmp_path):
         "x = torch.ones(2, 3, device='neuron_sim')\n"
         "assert double(x).sum().item() == 12\n"
     )
-    subprocess.run([sys.executable, "-m", "neuron_sim", "run", str(script)], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "neuron_sim", "run", "--device", "neuron_sim", str(script)],
+        check=True,
+    )
 
 
 def test_what_no_operator_can_be_made_of_is_refused():

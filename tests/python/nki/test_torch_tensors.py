@@ -12,9 +12,10 @@ import neuron_sim.torch_device  # noqa: F401
 import numpy as np
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 from isa_harness import in_hbm
 
-DEVICES = ["cpu", "neuron_sim:0", "neuron_sim:1"]
+DEVICES = ["cpu", f"{DEVICE_TYPE}:0", f"{DEVICE_TYPE}:1"]
 
 
 @nki.jit
@@ -59,7 +60,7 @@ def test_a_device_gives_the_bytes_of_numpy(kernel):
     a, b = on("cpu", 128, 33), on("cpu", 128, 33, seed=1)
     from_numpy = kernel(a.numpy(), b.numpy())
     assert isinstance(from_numpy, np.ndarray)
-    found = kernel(a.to("neuron_sim"), b.to("neuron_sim"))
+    found = kernel(a.to(DEVICE_TYPE), b.to(DEVICE_TYPE))
     assert np.array_equal(found.cpu().numpy(), from_numpy)
 
 
@@ -76,7 +77,7 @@ def test_a_device_rounds_as_the_kernel_says_where_the_compiler_leaves_the_roundi
     traced = rounded_product.traced(a, b)
     assert "tensor_copy" in traced.source.listing()
     assert "tensor_copy" not in traced.program.listing()
-    found = rounded_product(a.to("neuron_sim"), b.to("neuron_sim")).cpu()
+    found = rounded_product(a.to(DEVICE_TYPE), b.to(DEVICE_TYPE)).cpu()
     assert torch.equal(found, (a.T @ b).bfloat16() + b)
     assert not torch.equal(found, a.T @ b + b)
     assert np.array_equal(found.numpy(), rounded_product(a.numpy(), b.numpy()))
@@ -84,9 +85,9 @@ def test_a_device_rounds_as_the_kernel_says_where_the_compiler_leaves_the_roundi
 
 @BOTH
 def test_a_launch_takes_the_time_of_its_program_on_the_current_stream(kernel):
-    a = on("neuron_sim:1", 64, 64)
-    stream = torch.Stream(device="neuron_sim:1")
-    start, end = (torch.Event(device="neuron_sim:1", enable_timing=True) for _ in range(2))
+    a = on(f"{DEVICE_TYPE}:1", 64, 64)
+    stream = torch.Stream(device=f"{DEVICE_TYPE}:1")
+    start, end = (torch.Event(device=f"{DEVICE_TYPE}:1", enable_timing=True) for _ in range(2))
     with torch.neuron_sim.record_launches() as launches, stream:
         start.record()
         kernel(a, a)
@@ -99,7 +100,7 @@ def test_a_launch_takes_the_time_of_its_program_on_the_current_stream(kernel):
 
 
 def test_dense_inputs_are_not_copied_and_written_ones_change_in_place():
-    x, y = on("neuron_sim:1", 16, 16), on("neuron_sim:1", 16, 16, seed=1)
+    x, y = on(f"{DEVICE_TYPE}:1", 16, 16), on(f"{DEVICE_TYPE}:1", 16, 16, seed=1)
     expected = x.cpu() + y.cpu()
     address, version = y.data_ptr(), y._version
     torch.neuron_sim.reset_peak_memory_stats(1)
@@ -138,7 +139,7 @@ def test_memory_that_a_kernel_leaves_out_is_zero():
         return out
 
     for _ in range(2):
-        a = on("neuron_sim", 4, 5) + 1
+        a = on(DEVICE_TYPE, 4, 5) + 1
         assert torch.equal(half(a).cpu()[2:], torch.zeros(2, 5))
         del a
 
@@ -160,7 +161,7 @@ def test_device_print_prints_on_every_device(device, capsys):
 
 
 def test_parameters_are_taken_without_gradients_and_refused_with():
-    a, weight = on("neuron_sim", 4, 4), torch.nn.Parameter(on("neuron_sim", 4, 4))
+    a, weight = on(DEVICE_TYPE, 4, 4), torch.nn.Parameter(on(DEVICE_TYPE, 4, 4))
     with pytest.raises(RuntimeError, match=r"input 'b' requires grad, but a kernel has no gradie"):
         new_sum(a, weight)
     with torch.no_grad():
@@ -178,8 +179,8 @@ def test_a_function_of_autograd_may_call_kernels():
         def backward(ctx, grad):
             return grad, 2 * grad
 
-    a = on("neuron_sim:1", 4, 4).requires_grad_()
-    b = on("neuron_sim:1", 4, 4).requires_grad_()
+    a = on(f"{DEVICE_TYPE}:1", 4, 4).requires_grad_()
+    b = on(f"{DEVICE_TYPE}:1", 4, 4).requires_grad_()
     Sum.apply(a, b).sum().backward()
     assert torch.equal(a.grad.cpu(), torch.ones(4, 4))
     assert torch.equal(b.grad.cpu(), 2 * torch.ones(4, 4))
@@ -187,7 +188,7 @@ def test_a_function_of_autograd_may_call_kernels():
 
 def test_inputs_on_several_devices_or_of_several_kinds_are_refused():
     host, first, second = (on(device, 4, 4) for device in DEVICES)
-    for a, b, where in ((host, first, "neuron_sim:0"), (second, host, "cpu")):
+    for a, b, where in ((host, first, f"{DEVICE_TYPE}:0"), (second, host, "cpu")):
         with pytest.raises(RuntimeError, match=f"input 'a' is on {a.device}, input 'b' on {where}"):
             new_sum(a, b)
     with pytest.raises(RuntimeError, match="all inputs must be on one device"):
@@ -205,7 +206,7 @@ def test_inputs_without_elements_are_refused(device):
 
 
 def test_dtypes_that_the_device_lacks_are_refused():
-    a = torch.zeros(2, 2, dtype=torch.complex64, device="neuron_sim")
+    a = torch.zeros(2, 2, dtype=torch.complex64, device=DEVICE_TYPE)
     with pytest.raises(TypeError, match="dtype 'complex64' is not supported by the device"):
         new_sum(a, a)
 
@@ -217,15 +218,15 @@ def test_sparse_tensors_are_refused():
 
 
 def test_an_output_that_shares_memory_with_an_input_is_refused():
-    a = on("neuron_sim", 4, 4)
+    a = on(DEVICE_TYPE, 4, 4)
     with pytest.raises(ValueError, match="output 'y' overlaps argument 'x' in memory"):
         add_into(a, a)
 
 
 def test_a_kernel_for_another_architecture_is_refused():
     kernel = old.jit(old_sum.func, platform_target="trn1")
-    a = on("neuron_sim", 4, 4)
-    with pytest.raises(ValueError, match="was traced for trn1, but neuron_sim:0 is a trn2"):
+    a = on(DEVICE_TYPE, 4, 4)
+    with pytest.raises(ValueError, match=f"was traced for trn1, but {DEVICE_TYPE}:0 is a trn2"):
         kernel(a, a)
 
 
@@ -238,7 +239,7 @@ def test_tensors_without_data_give_shapes_and_dtypes():
 def test_timing_only_launches_take_their_time():
     from neuron_sim.nki import measurement
 
-    a = on("neuron_sim", 4, 4)
+    a = on(DEVICE_TYPE, 4, 4)
     before = torch.neuron_sim.simulated_time()
     with measurement.timing_only():
         found = new_sum(a, a)

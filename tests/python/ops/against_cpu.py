@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 import torch
+from device_type import DEVICE_TYPE
 
-DEVICE = "neuron_sim:1"
+DEVICE = f"{DEVICE_TYPE}:1"
 
 
 def check(

@@ -2,13 +2,14 @@
 
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 
 FLOATS = [torch.float32, torch.bfloat16, torch.float16]
 # Rounding of one result, with room for sums of a few hundred products.
 TOLERANCE = {torch.float32: 4e-6, torch.bfloat16: 9e-3, torch.float16: 1.2e-3}
 
 
-def on_device(tensor, device="neuron_sim"):
+def on_device(tensor, device=DEVICE_TYPE):
     """A device tensor of the same values and strides."""
     extent = 1 + sum((n - 1) * step for n, step in zip(tensor.size(), tensor.stride(), strict=True))
     memory = tensor.detach().as_strided((extent if tensor.numel() else 0,), (1,)).to(device)
@@ -26,7 +27,7 @@ def assert_same(actual, expected, dtype, factor=1):
         assert error <= factor * TOLERANCE[dtype] * max(1, expected[finite].abs().max())
 
 
-def check(function, *tensors, dtype=torch.float32, backward=True, factor=1, device="neuron_sim"):
+def check(function, *tensors, dtype=torch.float32, backward=True, factor=1, device=DEVICE_TYPE):
     """`function` of the tensors in `dtype`, and gradients of a weighted sum of its result."""
     given = [tensor.to(dtype) if tensor.is_floating_point() else tensor for tensor in tensors]
     exact = [t.double().requires_grad_(backward) if t.is_floating_point() else t for t in given]

@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as functional
 from dense_oracle import all_floats, assert_same, check, on_device, random
+from device_type import DEVICE_TYPE
 
 
 def attention(q, k, v, mask=None, causal=False, gqa=False):
@@ -76,7 +77,7 @@ def test_a_transformer_layer_is_that_of_the_cpu(norm_first, training):
     padding[1, 7:] = True
     with torch.no_grad():
         expected = layer(x, src_key_padding_mask=padding)
-        layer.to("neuron_sim")
+        layer.to(DEVICE_TYPE)
         with torch.neuron_sim.strict():
             actual = layer(on_device(x), src_key_padding_mask=on_device(padding))
     assert_same(actual.cpu()[~padding], expected[~padding], torch.float32, 10)
@@ -88,7 +89,7 @@ def test_multi_head_attention_returns_averaged_weights():
     x = random(2, 7, 24)
     with torch.no_grad():
         expected, weights = module(x, x, x)
-        module.to("neuron_sim")
+        module.to(DEVICE_TYPE)
         with torch.neuron_sim.strict():
             moved = on_device(x)
             actual, actual_weights = module(moved, moved, moved)

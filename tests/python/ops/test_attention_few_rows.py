@@ -5,6 +5,7 @@ import math
 import neuron_sim.torch_device  # noqa: F401
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 from torch.nn.functional import scaled_dot_product_attention
 
 TOLERANCES = {torch.float32: 2e-6, torch.bfloat16: 2e-2}
@@ -30,8 +31,8 @@ def check(tensors, mask=None, **options):
     expected = scaled_dot_product_attention(
         *(tensor.float() for tensor in tensors), mask, enable_gqa=gqa, **options
     )
-    on_device = [tensor.to("neuron_sim") for tensor in tensors]
-    device_mask = None if mask is None else mask.to(q.dtype).to("neuron_sim")
+    on_device = [tensor.to(DEVICE_TYPE) for tensor in tensors]
+    device_mask = None if mask is None else mask.to(q.dtype).to(DEVICE_TYPE)
     found = scaled_dot_product_attention(*on_device, device_mask, enable_gqa=gqa, **options)
     tolerance = TOLERANCES[q.dtype]
     torch.testing.assert_close(found.cpu().float(), expected, atol=tolerance, rtol=tolerance)
@@ -64,8 +65,8 @@ def test_a_mask_hides_keys_per_head_and_for_all():
 
 
 def test_a_row_without_any_key_is_zero():
-    tensors = [tensor.to("neuron_sim") for tensor in case(1, 2, 1, 256, members=False)]
-    mask = torch.full((1, 1, 1, 256), -math.inf, device="neuron_sim")
+    tensors = [tensor.to(DEVICE_TYPE) for tensor in case(1, 2, 1, 256, members=False)]
+    mask = torch.full((1, 1, 1, 256), -math.inf, device=DEVICE_TYPE)
     found = scaled_dot_product_attention(*tensors, mask)
     assert torch.equal(found.cpu(), torch.zeros_like(found.cpu()))
 
@@ -73,7 +74,7 @@ def test_a_row_without_any_key_is_zero():
 def test_a_nan_of_one_head_stays_there():
     q, k, v = case(1, 3, 1, 256, members=False)
     k[0, 1, 5, 0] = math.nan
-    found = scaled_dot_product_attention(*(t.to("neuron_sim") for t in (q, k, v))).cpu()
+    found = scaled_dot_product_attention(*(t.to(DEVICE_TYPE) for t in (q, k, v))).cpu()
     assert found[0, 1].isnan().all() and not found[0, [0, 2]].isnan().any()
 
 
@@ -87,7 +88,7 @@ def test_strided_caches_and_queries():
     swapped = [tensor.transpose(1, 2).contiguous().transpose(1, 2) for tensor in (q, k, v)]
     expected = scaled_dot_product_attention(q, k, v)
     found = scaled_dot_product_attention(
-        *(tensor.transpose(1, 2).to("neuron_sim").transpose(1, 2) for tensor in swapped)
+        *(tensor.transpose(1, 2).to(DEVICE_TYPE).transpose(1, 2) for tensor in swapped)
     )
     torch.testing.assert_close(found.cpu(), expected, atol=2e-6, rtol=2e-6)
 
@@ -95,7 +96,7 @@ def test_strided_caches_and_queries():
 def test_gradients_use_its_sums():
     tensors = case(1, 2, 1, 256, members=False)
     gradients = []
-    for device in ("cpu", "neuron_sim"):
+    for device in ("cpu", DEVICE_TYPE):
         inputs = [tensor.to(device).detach().clone().requires_grad_() for tensor in tensors]
         scaled_dot_product_attention(*inputs).sum().backward()
         gradients.append([tensor.grad.cpu() for tensor in inputs])

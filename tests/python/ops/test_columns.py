@@ -3,6 +3,7 @@
 import pytest
 import torch
 from against_cpu import check
+from device_type import DEVICE_TYPE
 from torch.nn import functional
 
 WINDOWS = [
@@ -23,9 +24,9 @@ def test_windows_as_columns_and_back(windows):
 
 def test_columns_of_a_wrong_size_are_an_error():
     with pytest.raises(RuntimeError, match="multiple of 4"):
-        functional.fold(torch.ones(1, 5, 4, device="neuron_sim"), (3, 3), 2)
+        functional.fold(torch.ones(1, 5, 4, device=DEVICE_TYPE), (3, 3), 2)
     with pytest.raises(RuntimeError, match="too small"):
-        functional.unfold(torch.ones(1, 5, 2, 2, device="neuron_sim"), 3)
+        functional.unfold(torch.ones(1, 5, 2, 2, device=DEVICE_TYPE), 3)
 
 
 def test_windows_of_a_dimension_have_gradients():

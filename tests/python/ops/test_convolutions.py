@@ -4,6 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as functional
 from dense_oracle import all_floats, check, on_device, random
+from device_type import DEVICE_TYPE
 
 CASES = {
     "bias": (functional.conv2d, {}, [(2, 3, 17, 19), (8, 3, 3, 3), (8,)]),
@@ -49,14 +50,14 @@ def test_a_convolution_and_its_gradients_are_those_of_float64(name, dtype):
 def test_an_empty_batch_gives_an_empty_result_and_gradients_of_zero():
     with torch.neuron_sim.strict():
         weight = on_device(random(4, 3, 3, 3)).requires_grad_()
-        result = functional.conv2d(torch.empty(0, 3, 8, 8, device="neuron_sim"), weight)
+        result = functional.conv2d(torch.empty(0, 3, 8, 8, device=DEVICE_TYPE), weight)
         assert result.shape == (0, 4, 6, 6)
-        result.backward(torch.empty(0, 4, 6, 6, device="neuron_sim"))
+        result.backward(torch.empty(0, 4, 6, 6, device=DEVICE_TYPE))
     assert not weight.grad.cpu().any()
 
 
 def test_integers_are_refused_with_the_reason():
-    x = torch.ones(1, 1, 3, 3, dtype=torch.int32, device="neuron_sim")
+    x = torch.ones(1, 1, 3, 3, dtype=torch.int32, device=DEVICE_TYPE)
     with torch.neuron_sim.strict(), pytest.raises(NotImplementedError, match="float32, float16"):
         functional.conv2d(x, x)
 
@@ -71,5 +72,5 @@ def test_a_dilation_beyond_64_bits_is_refused():
 def test_an_empty_batch_with_a_huge_padding_has_the_shape_of_the_cpu():
     x, w = torch.zeros(0, 2, 1, 5), torch.zeros(1, 2, 3, 1)
     expected = functional.conv2d(x, w, stride=3, padding=2**40).shape
-    found = functional.conv2d(x.to("neuron_sim"), w.to("neuron_sim"), stride=3, padding=2**40)
+    found = functional.conv2d(x.to(DEVICE_TYPE), w.to(DEVICE_TYPE), stride=3, padding=2**40)
     assert found.shape == expected

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import neuron_sim.torch_device  # noqa: F401
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 
 CASES = [
     ("Adam", {}), ("Adam", {"weight_decay": 0.1, "amsgrad": True}),
@@ -39,13 +40,13 @@ def trained(name, options, device, dtype, steps=4):
 
 @pytest.mark.parametrize(("name", "options"), CASES, ids=str)
 def test_fused_steps_are_those_of_the_cpu(name, options):
-    found = trained(name, options, "neuron_sim", torch.float32)
+    found = trained(name, options, DEVICE_TYPE, torch.float32)
     for ours, theirs in zip(found, trained(name, options, "cpu", torch.float64), strict=True):
         torch.testing.assert_close(ours.double(), theirs, rtol=2e-5, atol=2e-5)
 
 
 def test_a_step_is_one_kernel_per_parameter_that_is_compiled_once():
-    parameter = torch.ones(40, 30, device="neuron_sim", requires_grad=True)
+    parameter = torch.ones(40, 30, device=DEVICE_TYPE, requires_grad=True)
     optimizer = torch.optim.AdamW([parameter], fused=True)
     parameter.grad = torch.ones_like(parameter)
     optimizer.step()
@@ -57,9 +58,9 @@ def test_a_step_is_one_kernel_per_parameter_that_is_compiled_once():
 
 
 def test_a_gradient_that_is_not_finite_changes_nothing():
-    parameter = torch.ones(5, device="neuron_sim", requires_grad=True)
+    parameter = torch.ones(5, device=DEVICE_TYPE, requires_grad=True)
     optimizer = torch.optim.SGD([parameter], lr=0.1, fused=True)
-    scaler = torch.amp.GradScaler("neuron_sim", init_scale=8.0)
+    scaler = torch.amp.GradScaler(DEVICE_TYPE, init_scale=8.0)
     for factor, expected in ((2.0, 0.8), (float("inf"), 0.8), (1.0, 0.7)):
         optimizer.zero_grad()
         scaler.scale((parameter * factor).sum()).backward()
@@ -79,7 +80,7 @@ def test_a_gradient_may_overlap_the_parameter_and_its_momentum(count, first):
     gradient = memory[first : first + count]
     momentum = memory[count:] * 0.5 + gradient
     expected = torch.cat([memory[:count] - momentum * 0.1, momentum])
-    there = memory.to("neuron_sim:1")
+    there = memory.to(f"{DEVICE_TYPE}:1")
     with torch.neuron_sim.record_launches() as launches:
         descend([there[:count]], [there[first : first + count]], [there[count:]])
     torch.testing.assert_close(there.cpu(), expected)
@@ -88,9 +89,9 @@ def test_a_gradient_may_overlap_the_parameter_and_its_momentum(count, first):
 
 
 def test_a_step_that_the_device_refuses_is_applied_once():
-    parameters = [torch.ones(4, device="neuron_sim") for _ in range(2)]
-    gradients = [torch.ones(4, device="neuron_sim") for _ in range(2)]
-    momenta = [torch.ones(4, device="neuron_sim"), torch.ones(4).double().to("neuron_sim")]
+    parameters = [torch.ones(4, device=DEVICE_TYPE) for _ in range(2)]
+    gradients = [torch.ones(4, device=DEVICE_TYPE) for _ in range(2)]
+    momenta = [torch.ones(4, device=DEVICE_TYPE), torch.ones(4).double().to(DEVICE_TYPE)]
     torch.neuron_sim.set_fallback_policy("allow")
     try:
         descend(parameters, gradients, momenta)
@@ -102,9 +103,9 @@ def test_a_step_that_the_device_refuses_is_applied_once():
 
 
 def test_strict_mode_refuses_a_step_before_it_changes_anything():
-    parameters = [torch.ones(4, device="neuron_sim") for _ in range(2)]
-    gradients = [torch.ones(4, device="neuron_sim") for _ in range(2)]
-    momenta = [torch.ones(4, device="neuron_sim"), torch.ones(4).double().to("neuron_sim")]
+    parameters = [torch.ones(4, device=DEVICE_TYPE) for _ in range(2)]
+    gradients = [torch.ones(4, device=DEVICE_TYPE) for _ in range(2)]
+    momenta = [torch.ones(4, device=DEVICE_TYPE), torch.ones(4).double().to(DEVICE_TYPE)]
     with pytest.raises(NotImplementedError, match="_fused_sgd_.*Double"):
         descend(parameters, gradients, momenta)
     assert parameters[0].tolist() == momenta[0].tolist() == [1.0] * 4

@@ -4,6 +4,7 @@ the CPU's error; what is refused changes nothing."""
 import pytest
 import torch
 from against_cpu import DEVICE
+from device_type import DEVICE_TYPE
 from torch.nn import functional
 
 # Of a [4, 3] tensor of a device, with an index list along dimension 1.
@@ -66,7 +67,7 @@ def test_an_index_is_refused_as_on_the_cpu_or_names_the_same_element(name, index
 
 @pytest.mark.parametrize("name", ["gather", "index", "scatter", "index_put", "index_copy"])
 def test_indices_are_checked_on_the_first_device_and_in_other_dtypes(name):
-    for device, dtype in (("neuron_sim:0", torch.float32), (DEVICE, torch.int8),
+    for device, dtype in ((f"{DEVICE_TYPE}:0", torch.float32), (DEVICE, torch.int8),
                           (DEVICE, torch.bfloat16)):  # fmt: skip
         for index in (2, 3, 2**32 + 1):
             check_outcome({**READS, **WRITES}[name], device, index, dtype)
@@ -100,7 +101,7 @@ COMPILED = ("gather", "index_select", "embedding", "index", "take", "cross_entro
 def test_a_compiled_graph_checks_the_indices_of_every_run(name):
     torch._dynamo.reset()
     operator = {**READS, **WRITES}[name]
-    compiled = torch.compile(lambda x, i: operator(x.clone(), i) * 2, backend="neuron_sim")
+    compiled = torch.compile(lambda x, i: operator(x.clone(), i) * 2, backend=DEVICE_TYPE)
     x = torch.arange(12.0).view(4, 3)
     for index in (2, 0, 3, 2**32 + 1, -4, 1):
         indices = torch.tensor([1, index])
@@ -126,7 +127,7 @@ def test_more_rows_than_32_bits_number_are_refused_by_the_device():
 
 def test_indices_of_another_device_are_refused():
     index = torch.tensor([0, 2, 1])
-    other = index.to("neuron_sim:0")
+    other = index.to(f"{DEVICE_TYPE}:0")
     text = "indices should be either on cpu or on the same device as the indexed tensor"
     for x, name in ((torch.randn(3, 4), "cpu"), (torch.randn(3, 4).to(DEVICE), DEVICE)):
         for call in (lambda x: x[other], lambda x: x[index, other],

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from dense_oracle import all_floats, assert_same, check, on_device, random
+from device_type import DEVICE_TYPE
 
 CASES = {
     "mm": (torch.mm, [(130, 257), (257, 515)]), "mm of one": (torch.mm, [(1, 1), (1, 1)]),
@@ -93,10 +94,10 @@ def test_in_place_and_out_variants_write_the_given_tensor():
 
 
 def test_the_second_device_computes_too():
-    check(torch.mm, random(9, 7), random(7, 5), device="neuron_sim:1")
+    check(torch.mm, random(9, 7), random(7, 5), device=f"{DEVICE_TYPE}:1")
 
 
 def test_integers_are_refused_with_the_reason():
-    left = torch.ones(2, 2, dtype=torch.int32, device="neuron_sim")
+    left = torch.ones(2, 2, dtype=torch.int32, device=DEVICE_TYPE)
     with torch.neuron_sim.strict(), pytest.raises(NotImplementedError, match="float32, float16"):
         torch.mm(left, left)

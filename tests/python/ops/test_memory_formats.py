@@ -3,6 +3,7 @@
 import pytest
 import torch
 from against_cpu import DEVICE
+from device_type import DEVICE_TYPE
 from torch.nn import functional
 
 LAST = torch.channels_last
@@ -86,5 +87,5 @@ def test_a_compiled_channels_last_network_computes_what_the_eager_one_does():
         return y.flatten(1) * 2
 
     x, w = INPUTS["channels_last"](), weight(True)
-    found = torch.compile(network, backend="neuron_sim")(x.to(DEVICE), w.to(DEVICE))
+    found = torch.compile(network, backend=DEVICE_TYPE)(x.to(DEVICE), w.to(DEVICE))
     torch.testing.assert_close(found.cpu(), network(x, w), rtol=1e-4, atol=1e-4)

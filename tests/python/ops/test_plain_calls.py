@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from against_cpu import DEVICE, check
+from device_type import DEVICE_TYPE
 from torch import Tensor
 
 PAIRS = [torch.add, torch.sub, torch.mul, torch.div]
@@ -68,7 +69,7 @@ def test_arguments_that_do_not_fit_have_the_errors_of_torch():
     with pytest.raises(RuntimeError, match="must match the size"):
         torch.add(x, x.t())
     with pytest.raises(RuntimeError, match="same device"):
-        torch.mul(x, x.to("neuron_sim:0"))
+        torch.mul(x, x.to(f"{DEVICE_TYPE}:0"))
 
 
 @pytest.mark.parametrize(("call", "operator"), [

@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from against_cpu import DEVICE, check
+from device_type import DEVICE_TYPE
 
 SHAPES = [(), (1,), (10,), (1000,), (3, 1000), (128, 513), (2, 3, 4, 5), (7, 130, 5), (2, 70001)]
 UNARY = [
@@ -164,7 +165,7 @@ def test_a_result_that_cannot_be_cast_is_refused():
 
 def test_tensors_of_two_devices_are_refused():
     with pytest.raises(RuntimeError, match="same device"):
-        torch.randn(3).to("neuron_sim:0") + torch.randn(3).to("neuron_sim:1")
+        torch.randn(3).to(f"{DEVICE_TYPE}:0") + torch.randn(3).to(f"{DEVICE_TYPE}:1")
 
 
 def test_a_partial_overlap_is_refused():

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 from against_cpu import DEVICE
+from device_type import DEVICE_TYPE
 
 COUNT = 40_000
 
@@ -107,7 +108,7 @@ def test_the_numbers_are_the_same_without_strict_mode():
 def test_generators_of_the_host_are_refused(draw):
     x = torch.full((5,), 0.5, device=DEVICE)
     state = torch.neuron_sim.get_rng_state(DEVICE)
-    with pytest.raises(RuntimeError, match="^Expected a 'neuron_sim' device type for generator "
+    with pytest.raises(RuntimeError, match=f"^Expected a '{DEVICE_TYPE}' device type for generator "
                                            "but found 'cpu'$"):  # fmt: skip
         draw(x, torch.Generator())
     assert x.tolist() == [0.5] * 5

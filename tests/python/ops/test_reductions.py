@@ -6,6 +6,7 @@ import math
 import pytest
 import torch
 from against_cpu import DEVICE, check
+from device_type import DEVICE_TYPE
 from torch.nn import functional
 
 SHAPES = [(7,), (3, 5), (1000, 3), (3, 1000), (130, 257), (5, 6, 7), (2, 3, 4, 5), (1, 70000),
@@ -166,11 +167,11 @@ def test_the_gradient_of_a_batch_norm_that_updates_its_statistics(dtype):
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_a_product_of_all_elements_may_have_a_wider_dtype(dtype):
     x = (torch.rand(3, 70) + 0.5).to(dtype)
-    found = x.to("neuron_sim:1").prod(dtype=torch.float32)
+    found = x.to(f"{DEVICE_TYPE}:1").prod(dtype=torch.float32)
     assert found.dtype == torch.float32
     torch.testing.assert_close(found.cpu().double(), x.double().prod(), rtol=1e-5, atol=0)
     with pytest.raises(NotImplementedError, match="rounded to the dtype of the product"):
-        x.float().to("neuron_sim:1").prod(dtype=dtype)
+        x.float().to(f"{DEVICE_TYPE}:1").prod(dtype=dtype)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import itertools
 import pytest
 import torch
 from against_cpu import DEVICE, check
+from device_type import DEVICE_TYPE
 from torch.nn import functional
 
 REFUSED = {
@@ -166,7 +167,7 @@ def test_results_are_not_cast_to_a_dtype_that_loses_them(operator, device):
     assert operator in ("sort", "topk") or (out == 7).all(), "nothing was written"
 
 
-@pytest.mark.parametrize("place", ["cpu", "neuron_sim:0"])
+@pytest.mark.parametrize("place", ["cpu", f"{DEVICE_TYPE}:0"])
 @pytest.mark.parametrize("operator", OUT_ELSEWHERE)
 def test_a_result_elsewhere_is_refused(operator, place):
     torch.neuron_sim.set_fallback_policy("allow")  # until the fixture restores it

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 import torch
 import torch.nn.functional as functional
+from device_type import DEVICE_TYPE
 from torch import Tensor
 
 # Of an image [N, C, H, W], a weight of at least 64 KiB, and options.
@@ -25,7 +26,7 @@ def bits(tensor: Tensor) -> Tensor:
 
 def on_device(sizes: tuple[int, ...], seed: int, dtype: torch.dtype = torch.float32) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
-    return torch.randn(sizes, generator=generator).to(dtype).to("neuron_sim")
+    return torch.randn(sizes, generator=generator).to(dtype).to(DEVICE_TYPE)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import neuron_sim
 import pytest
+from device_type import DEVICE_TYPE
 from test_package import ROOT, build, needs_cmake, needs_package, run
 
 pytestmark = [needs_package, needs_cmake]
@@ -41,14 +42,14 @@ def test_a_running_program_loads_the_package_and_no_python(programs, tmp_path):
     assert result.returncode == 0, result.stdout + result.stderr
     log = "".join(path.read_text() for path in tmp_path.glob("log.*"))
     loaded = [Path(path) for path in re.findall(r"calling init: (\S+)", log)]
-    ours = {path.name: path.resolve() for path in loaded if "neuron_sim" in path.name}
+    ours = {path.name: path.resolve() for path in loaded if DEVICE_TYPE in path.name}
     package = Path(neuron_sim.cmake_prefix_path()).resolve()
     assert set(ours) == {"libtorch_neuron_sim.so", "libneuron_sim_core.so"}
     assert all(package in path.parents for path in ours.values())
     assert not [path for path in loaded if "python" in path.name]
 
 
-@pytest.mark.parametrize("device", ["neuron_sim", "neuron_sim:1"])
+@pytest.mark.parametrize("device", [DEVICE_TYPE, f"{DEVICE_TYPE}:1"])
 def test_the_training_loop_learns_what_it_learns_on_the_cpu(programs, device):
     result = run(programs / "training_loop", 21, device)
     assert result.returncode == 0, result.stdout + result.stderr
@@ -60,5 +61,5 @@ def test_the_training_loop_learns_what_it_learns_on_the_cpu(programs, device):
 
 def test_the_training_loop_refuses_wrong_arguments(programs):
     assert run(programs / "training_loop", 0).returncode == 2
-    wrong = run(programs / "training_loop", 1, "neuron_sim:99")
+    wrong = run(programs / "training_loop", 1, f"{DEVICE_TYPE}:99")
     assert wrong.returncode == 1 and "device index 99 is out of range" in wrong.stderr

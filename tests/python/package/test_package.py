@@ -11,6 +11,7 @@ from pathlib import Path
 
 import neuron_sim
 import pytest
+from device_type import DEVICE_TYPE, OWN_NAME
 
 ROOT = Path(__file__).resolve().parents[3]
 COMMAND = ("bin", "neuron-sim")
@@ -19,7 +20,7 @@ COMMAND = ("bin", "neuron-sim")
 
 def distribution() -> importlib.metadata.Distribution | None:
     try:
-        return importlib.metadata.distribution("neuron_sim")
+        return importlib.metadata.distribution(DEVICE_TYPE)
     except importlib.metadata.PackageNotFoundError:
         return None
 
@@ -37,7 +38,7 @@ def run(*command, **environment: str) -> subprocess.CompletedProcess:
         [str(part) for part in command],
         capture_output=True,
         text=True,
-        env={**os.environ, **environment},
+        env={**os.environ, **OWN_NAME, **environment},
     )
 
 
@@ -45,7 +46,7 @@ def run_python(program: str, folder: Path, **environment: str) -> str:
     """Runs it in an empty folder, so that nothing is found by accident."""
     result = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, cwd=folder,
-        env={**os.environ, **environment},
+        env={**os.environ, **OWN_NAME, **environment},
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     return result.stdout
@@ -121,7 +122,7 @@ def test_the_command_is_installed_and_lists_its_subcommands(tmp_path):
 def test_the_package_owns_only_its_folder_so_that_uninstalling_leaves_torch_alone():
     files = [path for path in distribution().files or [] if path.parts[-2:] != COMMAND]
     assert files
-    assert {re.sub(r"-.*\.dist-info$", "", path.parts[0]) for path in files} == {"neuron_sim"}
+    assert {re.sub(r"-.*\.dist-info$", "", path.parts[0]) for path in files} == {DEVICE_TYPE}
 
 
 @needs_package

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from device_type import DEVICE_TYPE
 from neuron_sim import settings
 from neuron_sim.run import environment
 
@@ -247,8 +248,8 @@ DEVICE = "import os; print(os.environ['NEURON_SIM_DEVICE'])"
 
 @pytest.mark.parametrize(("text", "options", "name"), [
     (DEVICE, (), "neuron"),
-    (f"{DEVICE}  # torch.device('neuron_sim')", (), "neuron_sim"),
-    (DEVICE, ("--device", "neuron_sim"), "neuron_sim"),
+    (f"{DEVICE}  # torch.device('neuron_sim')", (), DEVICE_TYPE),
+    (DEVICE, ("--device", DEVICE_TYPE), DEVICE_TYPE),
     (f"{DEVICE}  # neuron_sim", ("--device", "neuron"), "neuron"),
 ])  # fmt: skip
 def test_the_device_has_the_name_that_the_script_or_the_option_says(tmp_path, text, options, name):

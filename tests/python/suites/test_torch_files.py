@@ -9,6 +9,7 @@ import unittest
 from pathlib import Path
 
 import pytest
+from device_type import DEVICE_TYPE
 
 FOLDER = Path(__file__).parents[2] / "torch_suites"
 
@@ -97,7 +98,7 @@ def test_the_same_test_of_two_kinds_of_devices_is_one_case():
     expected = Case("test_x", "TestX.test_to_cpu_abs", "float32")
     assert case_of("test_x", "TestXCPU", "test_to_cpu_abs_cpu_float32", "cpu") == expected
     name = "test_to_cpu_abs_neuron_sim_float32"
-    assert case_of("test_x", "TestXNEURON_SIM", name, "neuron_sim") == expected
+    assert case_of("test_x", "TestXNEURON_SIM", name, DEVICE_TYPE) == expected
     assert case_of("f", "TCPU", "test_a_cpu", "cpu") == Case("f", "T.test_a", "")
 
 

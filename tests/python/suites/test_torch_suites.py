@@ -1,5 +1,6 @@
 """A bounded sample of PyTorch's own databases; `make test-torch` runs all of them."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,11 +17,14 @@ SHARES = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(("name", "divisor"), [("neuron_sim", 1), ("neuron", 10)])
 @pytest.mark.parametrize("suite", SHARES)
-def test_a_sample_of_the_suite_equals_the_cpu(suite):
+def test_a_sample_of_the_suite_equals_the_cpu(suite, name, divisor):
+    share = str(SHARES[suite] / divisor)
     result = subprocess.run(
-        [*(sys.executable, str(FOLDER), "--suite", suite),
-            *("--share", str(SHARES[suite]), "--processes", "1")], capture_output=True, text=True,
+        [sys.executable, str(FOLDER), "--suite", suite, "--share", share, "--processes", "1"],
+        env={**os.environ, "NEURON_SIM_DEVICE": name, "NEURON_SIM_SEMANTICS": "torch"},
+        capture_output=True, text=True,
     )  # fmt: skip
     assert result.returncode == 0, result.stdout[-5000:] + result.stderr[-2000:]
     assert " passed" in result.stdout and " 0 values" not in result.stdout

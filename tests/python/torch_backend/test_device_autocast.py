@@ -8,10 +8,11 @@ from pathlib import Path
 import neuron_sim.torch_device as device_module
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 from torch import nn
 from torch.nn import functional
 
-DEVICE = "neuron_sim:1"
+DEVICE = f"{DEVICE_TYPE}:1"
 LOWER_DTYPES = pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "models"))
 
@@ -28,7 +29,7 @@ def there(*shape, dtype=torch.float32):
 
 
 def autocast(dtype, **options):
-    return torch.autocast("neuron_sim", dtype=dtype, **options)
+    return torch.autocast(DEVICE_TYPE, dtype=dtype, **options)
 
 
 # Regions
@@ -41,16 +42,16 @@ def test_regions_nest_and_end_even_by_an_error():
         with autocast(torch.float16):
             assert (x @ x).dtype == torch.float16
             with autocast(torch.bfloat16, enabled=False):
-                assert not torch.is_autocast_enabled("neuron_sim")
+                assert not torch.is_autocast_enabled(DEVICE_TYPE)
                 assert (x @ x).dtype == torch.float32
             assert (x @ x).dtype == torch.float16
-        assert torch.get_autocast_dtype("neuron_sim") == torch.bfloat16
+        assert torch.get_autocast_dtype(DEVICE_TYPE) == torch.bfloat16
         assert (x @ x).dtype == torch.bfloat16
         with pytest.raises(ZeroDivisionError), autocast(torch.float16):
             raise ZeroDivisionError
         assert (x @ x).dtype == torch.bfloat16
     assert (x @ x).dtype == torch.float32
-    assert not torch.is_autocast_enabled("neuron_sim")
+    assert not torch.is_autocast_enabled(DEVICE_TYPE)
 
 
 def test_a_region_may_be_a_decorator_and_is_of_its_own_device():
@@ -74,10 +75,10 @@ def test_dtypes_that_a_region_cannot_have_disable_it_with_a_warning(dtype):
 
 
 def test_the_default_dtype_of_a_region_is_one_of_the_supported_ones():
-    assert torch.get_autocast_dtype("neuron_sim") in device_module.get_amp_supported_dtype()
+    assert torch.get_autocast_dtype(DEVICE_TYPE) in device_module.get_amp_supported_dtype()
     x = there(3, 3)
-    with torch.autocast("neuron_sim"):
-        assert (x @ x).dtype == torch.get_autocast_dtype("neuron_sim")
+    with torch.autocast(DEVICE_TYPE):
+        assert (x @ x).dtype == torch.get_autocast_dtype(DEVICE_TYPE)
 
 
 class Square(torch.autograd.Function):
@@ -86,7 +87,7 @@ class Square(torch.autograd.Function):
     seen: list[torch.dtype] = []
 
     @staticmethod
-    @torch.amp.custom_fwd(device_type="neuron_sim")
+    @torch.amp.custom_fwd(device_type=DEVICE_TYPE)
     def forward(context, x, weight):
         context.save_for_backward(x, weight)
         product = x @ weight
@@ -94,7 +95,7 @@ class Square(torch.autograd.Function):
         return product
 
     @staticmethod
-    @torch.amp.custom_bwd(device_type="neuron_sim")
+    @torch.amp.custom_bwd(device_type=DEVICE_TYPE)
     def backward(context, gradient):
         x, weight = context.saved_tensors
         inner = gradient @ weight.t()
@@ -106,13 +107,13 @@ class Wide(torch.autograd.Function):
     """Runs without autocast, on inputs of float32."""
 
     @staticmethod
-    @torch.amp.custom_fwd(device_type="neuron_sim", cast_inputs=torch.float32)
+    @torch.amp.custom_fwd(device_type=DEVICE_TYPE, cast_inputs=torch.float32)
     def forward(context, x):
-        assert not torch.is_autocast_enabled("neuron_sim")
+        assert not torch.is_autocast_enabled(DEVICE_TYPE)
         return x @ x
 
     @staticmethod
-    @torch.amp.custom_bwd(device_type="neuron_sim")
+    @torch.amp.custom_bwd(device_type=DEVICE_TYPE)
     def backward(context, gradient):
         return gradient
 

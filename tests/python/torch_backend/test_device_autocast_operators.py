@@ -3,9 +3,10 @@
 import neuron_sim.torch_device as device_module
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 from torch.nn import functional
 
-DEVICE = "neuron_sim:1"
+DEVICE = f"{DEVICE_TYPE}:1"
 LOWER_DTYPES = pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 
 
@@ -22,7 +23,7 @@ def there(*shape, dtype=torch.float32, positive=False):
 
 
 def autocast(dtype, **options):
-    return torch.autocast("neuron_sim", dtype=dtype, **options)
+    return torch.autocast(DEVICE_TYPE, dtype=dtype, **options)
 
 
 # Which operators run in which dtype. Each is called with tensors of float32 and of the low dtype.

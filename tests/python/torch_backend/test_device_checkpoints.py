@@ -12,9 +12,10 @@ import neuron_sim.torch_device as device_module
 import pytest
 import torch
 import torch.multiprocessing
+from device_type import DEVICE_TYPE, OWN_NAME
 from torch import nn
 
-PLACES = ["cpu", "neuron_sim:0", "neuron_sim:1"]
+PLACES = ["cpu", f"{DEVICE_TYPE}:0", f"{DEVICE_TYPE}:1"]
 OPTIMIZERS = {
     "SGD": lambda p: torch.optim.SGD(p, 0.05, momentum=0.9, nesterov=True),
     "AdamW": lambda p: torch.optim.AdamW(p, 0.05, amsgrad=True),
@@ -98,7 +99,7 @@ def test_locations_are_mapped_by_name_table_and_function(source, target):
                                    torch.bool, torch.int8, torch.float64])  # fmt: skip
 def test_every_dtype_and_layout_is_saved_and_pickled(dtype):
     host = (torch.arange(24) % 5).to(dtype).view(2, 3, 4)
-    device = host.to("neuron_sim:1")
+    device = host.to(f"{DEVICE_TYPE}:1")
     for view in (lambda t: t, lambda t: t.permute(2, 0, 1), lambda t: t[:, 1:, ::2],
                  lambda t: t[:0], lambda t: t[1, 2, 3]):  # fmt: skip
         for twin in (torch.load(saved(view(device))), pickle.loads(pickle.dumps(view(device))),
@@ -109,14 +110,14 @@ def test_every_dtype_and_layout_is_saved_and_pickled(dtype):
 
 
 def test_a_file_is_loaded_by_a_process_without_the_device_when_it_is_mapped(tmp_path):
-    torch.save({"weight": torch.arange(4.0).to("neuron_sim:1")}, tmp_path / "file.pt")
+    torch.save({"weight": torch.arange(4.0).to(f"{DEVICE_TYPE}:1")}, tmp_path / "file.pt")
     program = (
         "import sys, torch\n"
         "assert not hasattr(torch, 'neuron_sim')\n"
         f"state = torch.load({str(tmp_path / 'file.pt')!r}, map_location='cpu')\n"
         "assert state['weight'].tolist() == [0, 1, 2, 3]\n"
     )
-    environment = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    environment = {**os.environ, **OWN_NAME, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
     result = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True
     )
@@ -125,13 +126,13 @@ def test_a_file_is_loaded_by_a_process_without_the_device_when_it_is_mapped(tmp_
 
 def test_a_device_that_does_not_exist_is_named_when_a_file_wants_it():
     with pytest.raises(RuntimeError, match="99"):
-        torch.load(saved(torch.ones(2)), map_location="neuron_sim:99")
+        torch.load(saved(torch.ones(2)), map_location=f"{DEVICE_TYPE}:99")
 
 
 def test_memory_mapped_files_are_loaded_to_the_device(tmp_path):
     torch.save(torch.arange(5.0), tmp_path / "file.pt")
-    mapped = torch.load(tmp_path / "file.pt", mmap=True, map_location="neuron_sim:1")
-    assert mapped.device == torch.device("neuron_sim:1") and mapped.tolist() == [0, 1, 2, 3, 4]
+    mapped = torch.load(tmp_path / "file.pt", mmap=True, map_location=f"{DEVICE_TYPE}:1")
+    assert mapped.device == torch.device(f"{DEVICE_TYPE}:1") and mapped.tolist() == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("duplicate", [
@@ -140,9 +141,9 @@ def test_memory_mapped_files_are_loaded_to_the_device(tmp_path):
     lambda m: torch.load(saved(m), weights_only=False),
 ])  # fmt: skip
 def test_a_duplicate_of_a_trained_module_goes_its_own_way_and_keeps_ties(duplicate):
-    network = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3)).to("neuron_sim:1")
+    network = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3)).to(f"{DEVICE_TYPE}:1")
     network[1].weight = network[0].weight
-    network(torch.ones(1, 3).to("neuron_sim:1")).sum().backward()
+    network(torch.ones(1, 3).to(f"{DEVICE_TYPE}:1")).sum().backward()
     twin = duplicate(network)
     assert twin[0].weight is twin[1].weight and twin[0].weight.device.index == 1
     before = network[0].weight.detach().cpu()
@@ -153,7 +154,7 @@ def test_a_duplicate_of_a_trained_module_goes_its_own_way_and_keeps_ties(duplica
 
 
 def test_optimizers_are_copied_with_their_state():
-    training = Training("neuron_sim:1", "AdamW")
+    training = Training(f"{DEVICE_TYPE}:1", "AdamW")
     training.run(2)
     twin = copy.deepcopy(training)
     assert twin.run(3, 2) == training.run(3, 2)
@@ -163,14 +164,14 @@ def test_modules_start_on_the_meta_device_and_are_loaded_onto_this_one():
     reference = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4)).eval()
     with torch.device("meta"):
         empty = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4)).eval()
-    empty.to_empty(device="neuron_sim:1").load_state_dict(reference.state_dict())
+    empty.to_empty(device=f"{DEVICE_TYPE}:1").load_state_dict(reference.state_dict())
     data = torch.randn(2, 3)
-    torch.testing.assert_close(empty(data.to("neuron_sim:1")).cpu(), reference(data))
+    torch.testing.assert_close(empty(data.to(f"{DEVICE_TYPE}:1")).cpu(), reference(data))
     with torch.device("meta"):
         assigned = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4)).eval()
-    state = torch.load(saved(reference.state_dict()), map_location="neuron_sim:1")
+    state = torch.load(saved(reference.state_dict()), map_location=f"{DEVICE_TYPE}:1")
     assigned.load_state_dict(state, assign=True)
-    torch.testing.assert_close(assigned(data.to("neuron_sim:1")).cpu(), reference(data))
+    torch.testing.assert_close(assigned(data.to(f"{DEVICE_TYPE}:1")).cpu(), reference(data))
 
 
 # Loaders
@@ -199,14 +200,14 @@ def test_a_loader_pins_what_its_workers_made(start):
     seen = []
     for batch in loader:
         assert batch.is_pinned()
-        seen.append(batch.to("neuron_sim:1", non_blocking=True).sum().item())
+        seen.append(batch.to(f"{DEVICE_TYPE}:1", non_blocking=True).sum().item())
     assert seen == [18.0, 66.0, 51.0]
 
 
 def test_a_forked_worker_that_uses_the_device_says_why_it_cannot():
-    torch.ones(1).to("neuron_sim")
+    torch.ones(1).to(DEVICE_TYPE)
     loader = torch.utils.data.DataLoader(
-        Rows("neuron_sim"), num_workers=1, multiprocessing_context="fork"
+        Rows(DEVICE_TYPE), num_workers=1, multiprocessing_context="fork"
     )
     with pytest.raises(RuntimeError, match="Cannot re-initialize neuron_sim in forked subprocess"):
         next(iter(loader))
@@ -214,7 +215,7 @@ def test_a_forked_worker_that_uses_the_device_says_why_it_cannot():
 
 def test_a_spawned_worker_that_returns_device_tensors_says_why_it_cannot():
     loader = torch.utils.data.DataLoader(
-        Rows("neuron_sim"), num_workers=1, multiprocessing_context="spawn"
+        Rows(DEVICE_TYPE), num_workers=1, multiprocessing_context="spawn"
     )
     with pytest.raises(RuntimeError, match="cannot be shared with another process"):
         next(iter(loader))
@@ -225,7 +226,7 @@ def test_a_spawned_worker_that_returns_device_tensors_says_why_it_cannot():
 
 def use_the_device(results):
     try:
-        torch.ones(2, device="neuron_sim")
+        torch.ones(2, device=DEVICE_TYPE)
     except RuntimeError as error:
         results.put(str(error))
     else:
@@ -236,7 +237,7 @@ def use_the_device(results):
     "start,expected", [("fork", "'spawn' start method"), ("spawn", "used"), ("forkserver", "used")]
 )
 def test_processes_of_every_kind_use_the_device_or_say_why_not(start, expected):
-    torch.ones(1).to("neuron_sim")
+    torch.ones(1).to(DEVICE_TYPE)
     context = multiprocessing.get_context(start)
     results = context.Queue()
     child = context.Process(target=use_the_device, args=(results,))
@@ -248,13 +249,13 @@ def test_processes_of_every_kind_use_the_device_or_say_why_not(start, expected):
 
 def test_modules_in_shared_memory_move_to_the_device():
     network = nn.Linear(2, 2).share_memory()
-    network.to("neuron_sim")
-    assert network(torch.ones(1, 2).to("neuron_sim")).shape == (1, 2)
+    network.to(DEVICE_TYPE)
+    assert network(torch.ones(1, 2).to(DEVICE_TYPE)).shape == (1, 2)
 
 
 def test_modules_in_queues_are_refused_with_the_reason():
     queue = torch.multiprocessing.get_context("spawn").SimpleQueue()
     with pytest.raises(RuntimeError, match=r"send tensor.cpu\(\)"):
-        queue.put(nn.Linear(2, 2).to("neuron_sim"))
+        queue.put(nn.Linear(2, 2).to(DEVICE_TYPE))
     queue.put(nn.Linear(2, 2))
     assert queue.get().weight.shape == (2, 2)

@@ -1,5 +1,6 @@
 """torch.compile and torch.export on device tensors."""
 
+import os
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -7,6 +8,7 @@ from types import SimpleNamespace
 import neuron_sim.torch_device  # noqa: F401
 import pytest
 import torch
+from device_type import DEVICE_TYPE, OWN_NAME
 from neuron_sim.torch_compile import default_backend
 from torch import nn
 from torch._dynamo.device_interface import DeviceGuard, get_interface_for_device
@@ -15,9 +17,9 @@ from torch.export.passes import move_to_device_pass
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_backends_that_generate_no_host_code_work(backend):
-    weight = torch.ones(3, device="neuron_sim:1", requires_grad=True)
+    weight = torch.ones(3, device=f"{DEVICE_TYPE}:1", requires_grad=True)
     function = torch.compile(lambda x: (x * weight).sin().sum(), backend=backend, fullgraph=True)
-    data = torch.arange(3.0, device="neuron_sim:1")
+    data = torch.arange(3.0, device=f"{DEVICE_TYPE}:1")
     function(data).backward()
     torch.testing.assert_close(weight.grad.cpu(), data.cpu() * data.cpu().cos())
 
@@ -52,8 +54,8 @@ def compiled_by_default(name: str, x: torch.Tensor, **options) -> torch.Tensor:
     """The result of the second device on the host, after a check that one graph was compiled."""
     torch._dynamo.reset()
     torch.neuron_sim.reset_compiled_graphs()
-    result = torch.compile(GRAPHS[name], **options)(x.to("neuron_sim:1"))
-    assert result.device == torch.device("neuron_sim:1")
+    result = torch.compile(GRAPHS[name], **options)(x.to(f"{DEVICE_TYPE}:1"))
+    assert result.device == torch.device(f"{DEVICE_TYPE}:1")
     assert len(torch.neuron_sim.compiled_graphs()) == 1
     return result.cpu()
 
@@ -66,16 +68,16 @@ def test_without_a_backend_a_model_is_trained_as_on_the_cpu():
     model(x).square().sum().backward()
     expected = [parameter.grad.clone() for parameter in model.parameters()]
     model.zero_grad()
-    model.to("neuron_sim")
-    torch.compile(model)(x.to("neuron_sim")).square().sum().backward()
+    model.to(DEVICE_TYPE)
+    torch.compile(model)(x.to(DEVICE_TYPE)).square().sum().backward()
     for parameter, gradient in zip(model.parameters(), expected, strict=True):
         torch.testing.assert_close(parameter.grad.cpu(), gradient, rtol=1e-3, atol=1e-4)
 
 
 def test_without_a_backend_a_graph_without_inputs_that_makes_device_tensors_is_ours():
     torch._dynamo.reset()
-    made = torch.compile(lambda: torch.ones(3, device="neuron_sim") + 1)()
-    assert made.tolist() == [2.0, 2.0, 2.0] and made.device.type == "neuron_sim"
+    made = torch.compile(lambda: torch.ones(3, device=DEVICE_TYPE) + 1)()
+    assert made.tolist() == [2.0, 2.0, 2.0] and made.device.type == DEVICE_TYPE
 
 
 def test_graphs_on_the_cpu_stay_with_inductor(monkeypatch):
@@ -109,20 +111,30 @@ def test_dynamo_knows_the_device_in_every_import_order(order):
         "assert 'torch._dynamo.device_interface' not in _finder.actions\n"
         "print(found.device_count())"
     )
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **OWN_NAME},
+    )
     assert result.stdout.strip() == str(torch.neuron_sim.device_count()), result.stderr
 
 
 def test_importing_torch_does_not_import_dynamo():
     program = "import torch, neuron_sim.torch_device, sys; print('torch._dynamo' in sys.modules)"
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **OWN_NAME},
+    )
     assert result.stdout.strip() == "False", result.stderr
 
 
 def test_dynamos_interface_is_that_of_the_device():
-    interface = get_interface_for_device("neuron_sim")
+    interface = get_interface_for_device(DEVICE_TYPE)
     assert interface.is_available() and interface.device_count() == torch.neuron_sim.device_count()
-    with interface.device("neuron_sim:1"):
+    with interface.device(f"{DEVICE_TYPE}:1"):
         assert interface.current_device() == interface.Worker.current_device() == 1
         assert interface.exchange_device(0) == 1 and interface.maybe_exchange_device(-1) == -1
         interface.set_device(1)
@@ -130,9 +142,9 @@ def test_dynamos_interface_is_that_of_the_device():
             assert interface.current_device() == 0
         assert interface.current_device() == 1
     assert interface.current_device() == 0
-    properties = interface.get_device_properties("neuron_sim:1")
+    properties = interface.get_device_properties(f"{DEVICE_TYPE}:1")
     assert properties == torch.neuron_sim.get_device_properties(1)
-    stream = interface.Stream(device="neuron_sim:0")
+    stream = interface.Stream(device=f"{DEVICE_TYPE}:0")
     with interface.stream(stream):
         assert interface.current_stream() == stream
         assert interface.get_raw_stream(0) == stream.stream_id
@@ -152,37 +164,37 @@ def test_dynamos_interface_is_that_of_the_device():
 
 def test_compiled_functions_follow_streams():
     torch._dynamo.reset()
-    side = torch.neuron_sim.Stream("neuron_sim:0")
+    side = torch.neuron_sim.Stream(f"{DEVICE_TYPE}:0")
 
     def function(x):
         with torch.neuron_sim.stream(side):
-            return x * 2 + torch.ones(3, device="neuron_sim")
+            return x * 2 + torch.ones(3, device=DEVICE_TYPE)
 
     run = torch.compile(function, backend="eager")
     for _ in range(2):
-        assert run(torch.ones(3, device="neuron_sim")).tolist() == [3, 3, 3]
+        assert run(torch.ones(3, device=DEVICE_TYPE)).tolist() == [3, 3, 3]
         assert torch.neuron_sim.current_stream() == torch.neuron_sim.default_stream()
 
 
-@pytest.mark.parametrize("backend", ["eager", "aot_eager", "neuron_sim"])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", DEVICE_TYPE])
 def test_compiled_functions_follow_the_device(backend):
     torch._dynamo.reset()
     with torch.neuron_sim.device(1):
-        made = torch.compile(lambda: torch.ones(2, device="neuron_sim") * 3, backend=backend)
-        assert made().device == torch.device("neuron_sim:1")
+        made = torch.compile(lambda: torch.ones(2, device=DEVICE_TYPE) * 3, backend=backend)
+        assert made().device == torch.device(f"{DEVICE_TYPE}:1")
 
 
 def test_exported_programs_move_to_the_device():
     network = nn.Sequential(nn.Linear(3, 4), nn.ReLU()).eval()
     data = torch.randn(2, 3)
     exported = torch.export.export(network, (data,))
-    moved = move_to_device_pass(exported, "neuron_sim:1")
-    found = moved.module()(data.to("neuron_sim:1"))
+    moved = move_to_device_pass(exported, f"{DEVICE_TYPE}:1")
+    found = moved.module()(data.to(f"{DEVICE_TYPE}:1"))
     torch.testing.assert_close(found.cpu(), network(data))
 
 
 def test_programs_are_exported_on_the_device():
-    network = nn.Linear(3, 4).to("neuron_sim")
-    data = torch.randn(2, 3, device="neuron_sim")
+    network = nn.Linear(3, 4).to(DEVICE_TYPE)
+    data = torch.randn(2, 3, device=DEVICE_TYPE)
     exported = torch.export.export(network, (data,))
     torch.testing.assert_close(exported.module()(data).cpu(), network(data).cpu())

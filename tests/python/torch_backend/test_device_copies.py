@@ -5,14 +5,15 @@ import itertools
 import neuron_sim.torch_device  # noqa: F401
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 
 DTYPES = [
     torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16,
     torch.uint32, torch.uint64, torch.float16, torch.bfloat16, torch.float32, torch.float64,
     torch.complex32, torch.complex64, torch.complex128, torch.float8_e4m3fn, torch.float8_e5m2,
 ]  # fmt: skip
-PLACES = ["cpu", "neuron_sim:0", "neuron_sim:1"]
-DIRECTIONS = list(itertools.permutations(PLACES, 2)) + [("neuron_sim:1", "neuron_sim:1")]
+PLACES = ["cpu", f"{DEVICE_TYPE}:0", f"{DEVICE_TYPE}:1"]
+DIRECTIONS = list(itertools.permutations(PLACES, 2)) + [(f"{DEVICE_TYPE}:1", f"{DEVICE_TYPE}:1")]
 
 
 def sample(dtype: torch.dtype, shape=(4, 6)) -> torch.Tensor:
@@ -83,9 +84,9 @@ def test_a_copy_converts_as_the_cpu_does(source, target, before, after):
 @pytest.mark.parametrize("shape", [(0,), (3, 0, 2), (), (1,), (1, 1, 1, 1, 1)])
 def test_shapes_without_or_with_one_element(shape):
     host = torch.full(shape, 2.5)
-    there = host.to("neuron_sim:1")
+    there = host.to(f"{DEVICE_TYPE}:1")
     assert there.shape == host.shape and torch.equal(there.cpu(), host)
-    assert torch.equal(there.to("neuron_sim:0").cpu(), host)
+    assert torch.equal(there.to(f"{DEVICE_TYPE}:0").cpu(), host)
 
 
 @pytest.mark.parametrize("view", [
@@ -95,7 +96,7 @@ def test_shapes_without_or_with_one_element(shape):
 @pytest.mark.parametrize("target", PLACES)
 def test_conjugate_and_negative_views_are_materialised_right(view, target):
     host = sample(torch.complex64)
-    there = host.to("neuron_sim:0")
+    there = host.to(f"{DEVICE_TYPE}:0")
     assert same(
         view(there).to(target).cpu().resolve_conj().resolve_neg(),
         view(host).clone().resolve_conj().resolve_neg(),
@@ -104,19 +105,19 @@ def test_conjugate_and_negative_views_are_materialised_right(view, target):
 
 
 def test_writing_through_a_conjugate_view():
-    there = torch.zeros(3, dtype=torch.complex64, device="neuron_sim")
+    there = torch.zeros(3, dtype=torch.complex64, device=DEVICE_TYPE)
     there.conj().copy_(torch.tensor([1 + 2j, 3j, 4]))
     assert torch.equal(there.cpu(), torch.tensor([1 - 2j, -3j, 4]))
 
 
 def test_views_share_their_storage():
-    base = torch.zeros(3, 4, device="neuron_sim:1")
+    base = torch.zeros(3, 4, device=f"{DEVICE_TYPE}:1")
     for view in (base.view(12), base.t(), base[1:], base.unfold(1, 2, 2), base.view(torch.int32)):
         assert view.untyped_storage().data_ptr() == base.untyped_storage().data_ptr()
         assert view.device == base.device
     base.view(12)[5] = 7
     assert base[1, 1].item() == 7
-    complex_base = torch.zeros(3, dtype=torch.complex64, device="neuron_sim")
+    complex_base = torch.zeros(3, dtype=torch.complex64, device=DEVICE_TYPE)
     torch.view_as_real(complex_base)[1, 1] = 2
     assert complex_base[1].item() == 2j
     assert torch.view_as_complex(torch.view_as_real(complex_base))[1].item() == 2j
@@ -125,12 +126,12 @@ def test_views_share_their_storage():
 @pytest.mark.parametrize("dtype", [torch.bool, torch.int64, torch.bfloat16, torch.complex64])
 def test_item_and_tolist_read_one_element(dtype):
     host = sample(dtype)
-    there = host.to("neuron_sim:1")
+    there = host.to(f"{DEVICE_TYPE}:1")
     assert there[1, 2].item() == host[1, 2].item()
     assert there[2].tolist() == host[2].tolist()
 
 
-@pytest.mark.parametrize("device", ["neuron_sim:0", "neuron_sim:1"])
+@pytest.mark.parametrize("device", [f"{DEVICE_TYPE}:0", f"{DEVICE_TYPE}:1"])
 def test_resize_keeps_the_front_and_stays_on_its_device(device):
     tensor = torch.arange(6.0, device=device)
     tensor.resize_(2, 8)
@@ -145,14 +146,14 @@ def test_resize_keeps_the_front_and_stays_on_its_device(device):
 
 
 def test_resizing_a_storage_keeps_the_front():
-    tensor = torch.arange(4, dtype=torch.int32, device="neuron_sim:1")
+    tensor = torch.arange(4, dtype=torch.int32, device=f"{DEVICE_TYPE}:1")
     tensor.untyped_storage().resize_(32)
     assert tensor.tolist() == [0, 1, 2, 3]
     tensor.set_(tensor.untyped_storage())  # all of it
     assert tensor.shape == (8,)
 
 
-@pytest.mark.parametrize("device", ["cpu", "neuron_sim:1"])  # the CPU is the oracle
+@pytest.mark.parametrize("device", ["cpu", f"{DEVICE_TYPE}:1"])  # the CPU is the oracle
 def test_set_shares_or_replaces_the_storage(device):
     source = torch.arange(10.0, device=device)
     other = torch.empty(0, device=device)
@@ -171,19 +172,19 @@ def test_set_shares_or_replaces_the_storage(device):
 
 
 def test_a_storage_of_another_device_is_refused():
-    tensor = torch.empty(1, device="neuron_sim:1")
+    tensor = torch.empty(1, device=f"{DEVICE_TYPE}:1")
     with pytest.raises(RuntimeError, match="different device"):
-        tensor.set_(torch.empty(1, device="neuron_sim:0").untyped_storage(), 0, (1,))
+        tensor.set_(torch.empty(1, device=f"{DEVICE_TYPE}:0").untyped_storage(), 0, (1,))
 
 
 def test_printing_shows_values_and_device():
-    text = repr(torch.tensor([1.5, -2.0, float("nan")], device="neuron_sim:1"))
-    assert "1.5" in text and "nan" in text and "neuron_sim:1" in text
-    assert "size=(0,)" not in repr(torch.empty(0, device="neuron_sim"))
+    text = repr(torch.tensor([1.5, -2.0, float("nan")], device=f"{DEVICE_TYPE}:1"))
+    assert "1.5" in text and "nan" in text and f"{DEVICE_TYPE}:1" in text
+    assert "size=(0,)" not in repr(torch.empty(0, device=DEVICE_TYPE))
 
 
 def test_copying_to_a_layout_that_does_not_exist_is_refused():
     with pytest.raises(NotImplementedError, match="(?i)sparse"):
-        torch.empty(2, 2, layout=torch.sparse_csr, device="neuron_sim")
+        torch.empty(2, 2, layout=torch.sparse_csr, device=DEVICE_TYPE)
     with pytest.raises(NotImplementedError, match="(?i)sparse"):
-        torch.ones(2, 2, device="neuron_sim").to_sparse()
+        torch.ones(2, 2, device=DEVICE_TYPE).to_sparse()

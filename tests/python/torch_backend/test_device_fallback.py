@@ -8,6 +8,7 @@ import warnings
 import neuron_sim.torch_device as device_module
 import pytest
 import torch
+from device_type import DEVICE_TYPE, OWN_NAME
 
 # An operator that will hardly ever get a device kernel.
 EXOTIC = "aten::i0"
@@ -20,7 +21,7 @@ def fresh_counts():
     device_module.set_fallback_policy("allow")
 
 
-def exotic(device="neuron_sim"):
+def exotic(device=DEVICE_TYPE):
     return torch.ones(3, device=device).i0()
 
 
@@ -38,7 +39,7 @@ def test_each_use_is_counted():
 
 def test_a_fallback_is_listed_with_its_reason_and_the_bytes_it_moved():
     exotic()
-    torch.ones(5, 2, dtype=torch.float64, device="neuron_sim").i0()
+    torch.ones(5, 2, dtype=torch.float64, device=DEVICE_TYPE).i0()
     first, second = (f for f in device_module.fallbacks() if f.op.startswith(EXOTIC))
     assert first.reason == "argument 'self' is Double, a dtype that a NeuronCore does not have"
     assert (first.count, first.bytes_moved) == (1, 2 * 5 * 2 * 8)
@@ -77,7 +78,7 @@ INDEX_ARITHMETIC = {
 @pytest.mark.parametrize("compute", INDEX_ARITHMETIC.values(), ids=INDEX_ARITHMETIC)
 def test_index_arithmetic_runs_on_the_host_side_in_strict_mode(compute):
     with device_module.strict():
-        found = compute("neuron_sim:1")
+        found = compute(f"{DEVICE_TYPE}:1")
     assert device_module.fallbacks() == []
     assert sum(device_module.host_operators().values()) > 0
     torch.testing.assert_close(found.cpu(), compute("cpu"))
@@ -85,18 +86,18 @@ def test_index_arithmetic_runs_on_the_host_side_in_strict_mode(compute):
 
 def test_index_arithmetic_takes_no_simulated_time():
     before = device_module.simulated_time()
-    torch.arange(1 << 16, device="neuron_sim") + 1
+    torch.arange(1 << 16, device=DEVICE_TYPE) + 1
     assert device_module.simulated_time() == before
     operators = device_module.host_operators()
     assert sum(count for name, count in operators.items() if name.startswith("aten::add.")) == 1
 
 
 FALLBACKS = {
-    "fractions of indices": lambda: torch.arange(1, 7, device="neuron_sim").i0(),
-    "double precision": lambda: torch.zeros(3, dtype=torch.float64).to("neuron_sim").i0(),
-    "casts to double precision": lambda: torch.zeros(1).to("neuron_sim").double(),
-    "a complex scalar": lambda: torch.tensor(1j).to("neuron_sim").exp(),
-    "complex numbers": lambda: torch.zeros(3, dtype=torch.complex64).to("neuron_sim").exp(),
+    "fractions of indices": lambda: torch.arange(1, 7, device=DEVICE_TYPE).i0(),
+    "double precision": lambda: torch.zeros(3, dtype=torch.float64).to(DEVICE_TYPE).i0(),
+    "casts to double precision": lambda: torch.zeros(1).to(DEVICE_TYPE).double(),
+    "a complex scalar": lambda: torch.tensor(1j).to(DEVICE_TYPE).exp(),
+    "complex numbers": lambda: torch.zeros(3, dtype=torch.complex64).to(DEVICE_TYPE).exp(),
 }
 
 
@@ -109,7 +110,7 @@ def test_what_is_no_index_arithmetic_is_a_fallback(compute):
 
 
 def test_a_mask_that_strict_mode_refuses_to_change_stays_as_it_is():
-    mask = torch.tensor([True, False] * 20).to("neuron_sim")
+    mask = torch.tensor([True, False] * 20).to(DEVICE_TYPE)
     device_module.set_random_source("chip")  # which draws no bool
     try:
         with device_module.strict(), pytest.raises(NotImplementedError, match="strict mode"):
@@ -120,7 +121,7 @@ def test_a_mask_that_strict_mode_refuses_to_change_stays_as_it_is():
 
 
 def test_strict_mode_names_the_operator_and_does_not_run_it():
-    tensor = torch.ones(3, device="neuron_sim")
+    tensor = torch.ones(3, device=DEVICE_TYPE)
     with device_module.strict():
         with pytest.raises(NotImplementedError, match=f"{EXOTIC}.*strict"):
             tensor.i0()
@@ -132,8 +133,8 @@ def test_strict_mode_names_the_operator_and_does_not_run_it():
 
 
 def test_strict_mode_refuses_convolution_fallbacks():
-    layer = torch.nn.Conv2d(1, 1, 3, dtype=torch.float64).to("neuron_sim")
-    image = torch.zeros(1, 1, 4, 4, dtype=torch.float64, device="neuron_sim")
+    layer = torch.nn.Conv2d(1, 1, 3, dtype=torch.float64).to(DEVICE_TYPE)
+    image = torch.zeros(1, 1, 4, 4, dtype=torch.float64, device=DEVICE_TYPE)
     layer(image)
     with device_module.strict(), pytest.raises(NotImplementedError, match="convolution"):
         layer(image)
@@ -165,7 +166,8 @@ def test_the_environment_sets_strict_mode(setting, code):
     result = subprocess.run(
         [sys.executable, "-c", "import torch, neuron_sim.torch_device\n"
          "torch.empty(3, device='neuron_sim').i0()"],
-        env={**os.environ, "NEURON_SIM_STRICT": setting}, capture_output=True, text=True,
+        env={**os.environ, **OWN_NAME, "NEURON_SIM_STRICT": setting},
+        capture_output=True, text=True,
     )  # fmt: skip
     assert result.returncode == code, result.stderr
     assert ("it has no device kernel" in result.stderr) == (setting == "1")
@@ -177,7 +179,8 @@ def test_the_environment_sets_the_policy(policy, code):
     result = subprocess.run(
         [sys.executable, "-c", "import torch, neuron_sim.torch_device\n"
          "torch.empty(3, device='neuron_sim').i0()"],
-        env={**os.environ, "NEURON_SIM_FALLBACK": policy}, capture_output=True, text=True,
+        env={**os.environ, **OWN_NAME, "NEURON_SIM_FALLBACK": policy},
+        capture_output=True, text=True,
     )  # fmt: skip
     assert result.returncode == code, result.stderr
     assert ("NotImplementedError" in result.stderr) == (policy == "error")
@@ -186,7 +189,7 @@ def test_the_environment_sets_the_policy(policy, code):
 
 
 def test_in_place_operators_write_the_device_tensor():
-    tensor = torch.arange(6.0, device="neuron_sim:1")
+    tensor = torch.arange(6.0, device=f"{DEVICE_TYPE}:1")
     view = tensor[2:5]
     assert view.i0_() is view
     expected = torch.arange(6.0)
@@ -196,22 +199,22 @@ def test_in_place_operators_write_the_device_tensor():
 
 @pytest.mark.parametrize("shape", [(0,), (2,), (5,), (2, 9)])
 def test_out_tensors_are_resized_in_place(shape):
-    out = torch.empty(shape, device="neuron_sim:1")
+    out = torch.empty(shape, device=f"{DEVICE_TYPE}:1")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # resizing a non-empty out is deprecated
-        returned = torch.i0(torch.ones(5, device="neuron_sim:1"), out=out)
+        returned = torch.i0(torch.ones(5, device=f"{DEVICE_TYPE}:1"), out=out)
     assert returned is out and out.shape == (5,)
-    assert out.device == torch.device("neuron_sim:1") == out.untyped_storage().device
+    assert out.device == torch.device(f"{DEVICE_TYPE}:1") == out.untyped_storage().device
     assert torch.equal(out.cpu(), torch.i0(torch.ones(5)))
 
 
 def test_mutations_that_no_schema_declares_are_kept():
     torch.manual_seed(0)
     layer = torch.nn.BatchNorm1d(3, dtype=torch.float64)  # which the device leaves to the CPU
-    there = torch.nn.BatchNorm1d(3, dtype=torch.float64).to("neuron_sim")
+    there = torch.nn.BatchNorm1d(3, dtype=torch.float64).to(DEVICE_TYPE)
     data = torch.randn(10, 3, dtype=torch.float64) * 2 + 5
     layer(data)
-    there(data.to("neuron_sim"))
+    there(data.to(DEVICE_TYPE))
     torch.testing.assert_close(there.running_mean.cpu(), layer.running_mean)
     torch.testing.assert_close(there.running_var.cpu(), layer.running_var)
 
@@ -222,17 +225,17 @@ def test_a_result_that_the_host_leaves_as_a_conjugate_view_is_one():
     factors, pivots = torch.linalg.lu_factor(matrix)
     expected = torch.linalg.lu_solve(factors, pivots, right, left=False)
     there = torch.linalg.lu_solve(
-        *(t.to("neuron_sim") for t in (factors, pivots, right)), left=False
+        *(t.to(DEVICE_TYPE) for t in (factors, pivots, right)), left=False
     )
     assert torch.equal(there.cpu(), expected)
 
 
 def test_lists_and_optional_tensors_are_handed_over():
-    parameters = [torch.ones(2, device="neuron_sim"), torch.ones(3, device="neuron_sim")]
+    parameters = [torch.ones(2, device=DEVICE_TYPE), torch.ones(3, device=DEVICE_TYPE)]
     torch._foreach_add_(parameters, 2)
     assert [p.tolist() for p in parameters] == [[3, 3], [3, 3, 3]]
-    table = torch.arange(12, device="neuron_sim").view(3, 4)
-    rows = torch.tensor([0, 2], device="neuron_sim")
+    table = torch.arange(12, device=DEVICE_TYPE).view(3, 4)
+    rows = torch.tensor([0, 2], device=DEVICE_TYPE)
     assert table[rows, :, None].shape == (2, 4, 1)
     assert table[:, rows].tolist() == [[0, 2], [4, 6], [8, 10]]
     table[rows] = 0
@@ -240,27 +243,27 @@ def test_lists_and_optional_tensors_are_handed_over():
 
 
 def test_overlapping_arguments_are_refused_as_on_the_cpu():
-    base = torch.ones(5, device="neuron_sim")
+    base = torch.ones(5, device=DEVICE_TYPE)
     with pytest.raises(RuntimeError, match="single memory location"):
         torch.i0(base[:4], out=base[1:])
 
 
 def test_an_error_on_the_host_leaves_the_device_usable():
     with pytest.raises(RuntimeError, match="shape"):
-        torch.mm(torch.ones(2, 3, device="neuron_sim"), torch.ones(2, 3, device="neuron_sim"))
+        torch.mm(torch.ones(2, 3, device=DEVICE_TYPE), torch.ones(2, 3, device=DEVICE_TYPE))
     assert exotic().shape == (3,)
 
 
 def test_results_stay_on_the_device_of_their_inputs():
-    tensor = torch.ones(4, 4, device="neuron_sim:1")
+    tensor = torch.ones(4, 4, device=f"{DEVICE_TYPE}:1")
     values, indices = torch.linalg.eigh(tensor)
-    assert values.device == indices.device == torch.device("neuron_sim:1")
+    assert values.device == indices.device == torch.device(f"{DEVICE_TYPE}:1")
     pieces = torch.split(tensor, 2)
     assert all(piece.device == tensor.device for piece in pieces)
 
 
 def test_a_fallback_costs_the_transfer_of_its_operands():
-    small, large = (torch.ones(n, device="neuron_sim") for n in (1, 1 << 20))
+    small, large = (torch.ones(n, device=DEVICE_TYPE) for n in (1, 1 << 20))
 
     def cost(tensor):
         before = device_module.simulated_time()
@@ -271,31 +274,31 @@ def test_a_fallback_costs_the_transfer_of_its_operands():
 
 
 def test_an_out_tensor_is_not_transferred_before_it_is_written():
-    data, out = torch.ones(1 << 20, device="neuron_sim"), torch.empty(1 << 20, device="neuron_sim")
+    data, out = torch.ones(1 << 20, device=DEVICE_TYPE), torch.empty(1 << 20, device=DEVICE_TYPE)
     times = []
-    for use in (lambda: data.cpu().to("neuron_sim"), lambda: torch.i0(data, out=out)):
+    for use in (lambda: data.cpu().to(DEVICE_TYPE), lambda: torch.i0(data, out=out)):
         before = device_module.simulated_time()
         use()
         times.append(device_module.simulated_time() - before)
     assert times[1] == pytest.approx(times[0], rel=1e-6)
 
 
-@pytest.mark.parametrize("device", ["cpu", "neuron_sim:1"])
+@pytest.mark.parametrize("device", ["cpu", f"{DEVICE_TYPE}:1"])
 def test_an_out_tensor_of_another_device_is_refused_and_keeps_its_elements(device):
-    data = torch.full((3,), 2.0, device="neuron_sim:0")
+    data = torch.full((3,), 2.0, device=f"{DEVICE_TYPE}:0")
     for function, dtype in ((torch.i0, torch.float32), (torch.nonzero, torch.int64)):
         out = torch.zeros(3, dtype=dtype, device=device)
-        with pytest.raises(RuntimeError, match=f"same device, .* neuron_sim:0 and {device}!"):
+        with pytest.raises(RuntimeError, match=f"same device, .* {DEVICE_TYPE}:0 and {device}!"):
             function(data, out=out)
         assert out.tolist() == [0, 0, 0]
-    out = torch.empty(0, dtype=torch.int64, device="neuron_sim:0")
+    out = torch.empty(0, dtype=torch.int64, device=f"{DEVICE_TYPE}:0")
     assert torch.nonzero(data, out=out).tolist() == [[0], [1], [2]]
 
 
 def test_mode_writes_the_results_that_it_is_given():
     x = torch.tensor([[1, 2, 2], [3, 3, 1]])
     for dtype in (torch.float32, torch.int64, torch.float64):
-        for device in ("cpu", "neuron_sim:1"):
+        for device in ("cpu", f"{DEVICE_TYPE}:1"):
             out = [torch.empty(0, dtype=t, device=device) for t in (dtype, torch.int64)]
             torch.mode(x.to(device, dtype), 1, keepdim=True, out=tuple(out))
             assert [tensor.tolist() for tensor in out] == [[[2], [3]], [[2], [1]]]
@@ -304,5 +307,5 @@ def test_mode_writes_the_results_that_it_is_given():
     for out, name in (((wrong, indices), "values"), ((indices, wrong), "indices")):
         with pytest.raises(RuntimeError, match=f"but got 'Int' for {name} output"):
             torch.mode(x.to(device), 1, out=out)
-    with pytest.raises(RuntimeError, match="expected device 'neuron_sim:1' but got 'cpu'"):
+    with pytest.raises(RuntimeError, match=f"expected device '{DEVICE_TYPE}:1' but got 'cpu'"):
         torch.mode(x.to(device), 1, out=(indices.cpu(), indices))

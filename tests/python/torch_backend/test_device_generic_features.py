@@ -6,12 +6,13 @@ import copy
 import neuron_sim.torch_device as device_module
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.utils import rnn
 
-DEVICE = "neuron_sim:1"
+DEVICE = f"{DEVICE_TYPE}:1"
 
 
 @pytest.fixture(autouse=True)
@@ -131,9 +132,9 @@ def test_nested_sequences_compute_on_their_values():
 
 @pytest.mark.parametrize("make", [torch.Tensor.to_sparse, torch.Tensor.to_sparse_csr])
 def test_sparse_tensors_are_refused_by_name(make):
-    with pytest.raises(NotImplementedError, match="neuron_sim"):
+    with pytest.raises(NotImplementedError, match=DEVICE_TYPE):
         make(torch.eye(3).to(DEVICE))
-    with pytest.raises(NotImplementedError, match="neuron_sim"):
+    with pytest.raises(NotImplementedError, match=DEVICE_TYPE):
         torch.eye(3).to_sparse().to(DEVICE) + 1
 
 
@@ -167,10 +168,10 @@ def test_tensors_saved_for_backward_may_wait_on_the_host():
 
 
 def test_gradients_of_two_devices_meet():
-    first = torch.randn(3).to("neuron_sim:0").requires_grad_()
-    second = torch.randn(3).to("neuron_sim:1").requires_grad_()
+    first = torch.randn(3).to(f"{DEVICE_TYPE}:0").requires_grad_()
+    second = torch.randn(3).to(f"{DEVICE_TYPE}:1").requires_grad_()
     with device_module.strict():
-        (first.to("neuron_sim:1") * second).sum().backward()
+        (first.to(f"{DEVICE_TYPE}:1") * second).sum().backward()
     assert torch.equal(first.grad.cpu(), second.detach().cpu())
     assert torch.equal(second.grad.cpu(), first.detach().cpu())
 

@@ -5,9 +5,10 @@ import copy
 import neuron_sim.torch_device as device_module
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 from torch import nn
 
-DEVICE = "neuron_sim:1"
+DEVICE = f"{DEVICE_TYPE}:1"
 KINDS = {
     "SGD": lambda p: torch.optim.SGD(p, 0.5, momentum=0.9),
     "AdamW": lambda p: torch.optim.AdamW(p, 0.1),
@@ -28,7 +29,7 @@ def network():
 
 
 def scaler(**options):
-    return torch.amp.GradScaler("neuron_sim", **options)
+    return torch.amp.GradScaler(DEVICE_TYPE, **options)
 
 
 def parameters_of(model):
@@ -155,10 +156,12 @@ def test_one_of_two_optimizers_may_skip_its_step():
 
 
 def test_gradients_of_two_devices_are_unscaled_by_one_scaler():
-    first, second = nn.Linear(2, 1).to("neuron_sim:0"), nn.Linear(1, 1).to("neuron_sim:1")
+    first, second = nn.Linear(2, 1).to(f"{DEVICE_TYPE}:0"), nn.Linear(1, 1).to(f"{DEVICE_TYPE}:1")
     scaling = scaler(init_scale=8.0)
     optimizer = torch.optim.SGD([*first.parameters(), *second.parameters()], 0.1)
-    scaling.scale(second(first(torch.ones(1, 2).to("neuron_sim:0")).to("neuron_sim:1"))).backward()
+    scaling.scale(
+        second(first(torch.ones(1, 2).to(f"{DEVICE_TYPE}:0")).to(f"{DEVICE_TYPE}:1"))
+    ).backward()
     weight = second.weight.detach().cpu()
     scaling.unscale_(optimizer)
     torch.testing.assert_close(first.weight.grad.cpu(), weight.expand(1, 2))
@@ -208,7 +211,7 @@ def test_an_overflow_of_float16_is_found_and_training_goes_on():
     losses, scales = [], [scaling.get_scale()]
     for _ in range(16):
         optimizer.zero_grad()
-        with torch.autocast("neuron_sim", dtype=torch.float16):
+        with torch.autocast(DEVICE_TYPE, dtype=torch.float16):
             loss = nn.functional.mse_loss(model(data), target)
         scaling.scale(loss).backward()
         scaling.step(optimizer)

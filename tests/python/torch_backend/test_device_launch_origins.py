@@ -6,12 +6,13 @@ import threading
 
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 from neuron_sim.calling_place import path_of
 from torch import nn
 from torch.profiler import ProfilerActivity, profile
 from torch.utils.checkpoint import checkpoint
 
-DEVICE = "neuron_sim"
+DEVICE = DEVICE_TYPE
 HERE = __file__
 
 

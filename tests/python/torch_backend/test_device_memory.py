@@ -8,6 +8,7 @@ import sys
 import neuron_sim.torch_device as device_module
 import pytest
 import torch
+from device_type import DEVICE_TYPE, OWN_NAME
 
 GIB = 1 << 30
 
@@ -22,7 +23,7 @@ def clean_statistics():
 
 def test_allocated_bytes_follow_the_tensors():
     before = device_module.memory_allocated(1)
-    tensor = torch.empty(1000, dtype=torch.uint8, device="neuron_sim:1")
+    tensor = torch.empty(1000, dtype=torch.uint8, device=f"{DEVICE_TYPE}:1")
     assert device_module.memory_allocated(1) - before == 1024
     view = tensor[10:]
     del tensor
@@ -36,7 +37,7 @@ def test_allocated_bytes_follow_the_tensors():
 
 def test_the_other_device_is_not_charged():
     before = device_module.memory_allocated(0)
-    kept = torch.empty(GIB, dtype=torch.uint8, device="neuron_sim:1")
+    kept = torch.empty(GIB, dtype=torch.uint8, device=f"{DEVICE_TYPE}:1")
     assert device_module.memory_allocated(0) == before
     free, total = device_module.mem_get_info(1)
     assert total == device_module.get_device_properties(1).total_memory
@@ -44,7 +45,7 @@ def test_the_other_device_is_not_charged():
 
 
 def test_statistics_agree_with_torch_accelerator():
-    kept = torch.empty(4096, device="neuron_sim")
+    kept = torch.empty(4096, device=DEVICE_TYPE)
     statistics = device_module.memory_stats()
     assert statistics["allocated_bytes.all.current"] == device_module.memory_allocated()
     assert statistics["allocated_bytes.all.current"] >= kept.nbytes
@@ -58,12 +59,12 @@ def test_statistics_agree_with_torch_accelerator():
 def test_freed_blocks_are_kept_for_reuse_until_the_cache_is_emptied():
     device_module.empty_cache()
     before = device_module.memory_reserved(1)
-    tensor = torch.empty(30 << 20, dtype=torch.uint8, device="neuron_sim:1")
+    tensor = torch.empty(30 << 20, dtype=torch.uint8, device=f"{DEVICE_TYPE}:1")
     address = tensor.data_ptr()
     assert device_module.memory_reserved(1) - before == 30 << 20
     del tensor
     assert device_module.memory_reserved(1) - before == 30 << 20
-    parts = [torch.empty(10 << 20, dtype=torch.uint8, device="neuron_sim:1") for _ in range(3)]
+    parts = [torch.empty(10 << 20, dtype=torch.uint8, device=f"{DEVICE_TYPE}:1") for _ in range(3)]
     assert [part.data_ptr() - address for part in parts] == [0, 10 << 20, 20 << 20]
     assert device_module.memory_reserved(1) - before == 30 << 20
     del parts
@@ -75,43 +76,43 @@ def test_a_tensor_that_another_stream_uses_is_not_reused_before_that_has_ended()
     size = 1 << 26  # a segment of its own, whatever other tests left in the cache
     side = device_module.Stream()
     host = torch.empty(size, dtype=torch.uint8)
-    tensor = torch.empty(size, dtype=torch.uint8, device="neuron_sim")
+    tensor = torch.empty(size, dtype=torch.uint8, device=DEVICE_TYPE)
     address = tensor.data_ptr()
     with device_module.stream(side):
         host.copy_(tensor, non_blocking=True)  # ends in the future of the program
     tensor[3:].record_stream(side)
     del tensor
-    again = torch.empty(size, dtype=torch.uint8, device="neuron_sim")
+    again = torch.empty(size, dtype=torch.uint8, device=DEVICE_TYPE)
     assert again.data_ptr() != address
     device_module.synchronize()
-    assert torch.empty(size, dtype=torch.uint8, device="neuron_sim").data_ptr() == address
+    assert torch.empty(size, dtype=torch.uint8, device=DEVICE_TYPE).data_ptr() == address
 
 
 def test_streams_have_blocks_of_their_own():
-    address = torch.empty(5000, device="neuron_sim").data_ptr()
+    address = torch.empty(5000, device=DEVICE_TYPE).data_ptr()
     with device_module.stream(device_module.Stream()):
-        assert torch.empty(5000, device="neuron_sim").data_ptr() != address
-    assert torch.empty(5000, device="neuron_sim").data_ptr() == address
+        assert torch.empty(5000, device=DEVICE_TYPE).data_ptr() != address
+    assert torch.empty(5000, device=DEVICE_TYPE).data_ptr() == address
 
 
 def test_the_summary_shows_the_statistics():
-    kept = torch.empty(3 << 20, dtype=torch.uint8, device="neuron_sim:1")
+    kept = torch.empty(3 << 20, dtype=torch.uint8, device=f"{DEVICE_TYPE}:1")
     text = device_module.memory_summary(1)
     total = device_module.get_device_properties(1).total_memory / GIB
-    assert text.startswith(f"neuron_sim:1: {total:.2f} GiB of HBM")
+    assert text.startswith(f"{DEVICE_TYPE}:1: {total:.2f} GiB of HBM")
     (row,) = (line for line in text.splitlines() if line.startswith("allocated memory"))
     assert f"{device_module.memory_allocated(1) / (1 << 20):.2f} MiB" in row and kept.nbytes
 
 
 def test_empty_cache_keeps_live_tensors():
-    tensor = torch.arange(1 << 20, device="neuron_sim")
-    garbage = torch.ones(1 << 22, device="neuron_sim")
+    tensor = torch.arange(1 << 20, device=DEVICE_TYPE)
+    garbage = torch.ones(1 << 22, device=DEVICE_TYPE)
     del garbage
     device_module.empty_cache()
     assert tensor[-1].item() == (1 << 20) - 1
 
 
-@pytest.mark.parametrize("device", ["neuron_sim:0", "neuron_sim:1"])
+@pytest.mark.parametrize("device", [f"{DEVICE_TYPE}:0", f"{DEVICE_TYPE}:1"])
 def test_out_of_memory_names_the_numbers_and_leaves_everything_usable(device):
     kept = torch.arange(5, device=device)
     total = device_module.get_device_properties(device).total_memory
@@ -126,7 +127,7 @@ def test_out_of_memory_names_the_numbers_and_leaves_everything_usable(device):
 
 
 def test_a_failed_resize_changes_nothing():
-    tensor = torch.arange(3.0, device="neuron_sim")
+    tensor = torch.arange(3.0, device=DEVICE_TYPE)
     with pytest.raises(torch.OutOfMemoryError):
         tensor.untyped_storage().resize_(1 << 50)
     assert tensor.tolist() == [0, 1, 2]
@@ -134,17 +135,17 @@ def test_a_failed_resize_changes_nothing():
 
 def test_memory_is_on_the_device_of_the_tensor_not_on_the_current_one():
     for make in (
-        lambda: torch.arange(3, device="neuron_sim:1"),
-        lambda: torch.ones(3).to("neuron_sim:1"),
-        lambda: torch.randperm(9, device="neuron_sim:1"),
-        lambda: torch.ones(3, device="neuron_sim:1") + 1,
-        lambda: torch.linspace(0, 1, 5, device="neuron_sim:1"),
-        lambda: torch.ones(2, 2, device="neuron_sim:1").nonzero(),
-        lambda: torch.empty(0, device="neuron_sim:1").resize_(4),
+        lambda: torch.arange(3, device=f"{DEVICE_TYPE}:1"),
+        lambda: torch.ones(3).to(f"{DEVICE_TYPE}:1"),
+        lambda: torch.randperm(9, device=f"{DEVICE_TYPE}:1"),
+        lambda: torch.ones(3, device=f"{DEVICE_TYPE}:1") + 1,
+        lambda: torch.linspace(0, 1, 5, device=f"{DEVICE_TYPE}:1"),
+        lambda: torch.ones(2, 2, device=f"{DEVICE_TYPE}:1").nonzero(),
+        lambda: torch.empty(0, device=f"{DEVICE_TYPE}:1").resize_(4),
     ):
         tensor = make()
-        assert tensor.device == torch.device("neuron_sim:1")
-        assert tensor.untyped_storage().device == torch.device("neuron_sim:1")
+        assert tensor.device == torch.device(f"{DEVICE_TYPE}:1")
+        assert tensor.untyped_storage().device == torch.device(f"{DEVICE_TYPE}:1")
 
 
 def test_pinned_memory_is_recognised():
@@ -152,7 +153,7 @@ def test_pinned_memory_is_recognised():
     assert pinned.is_pinned() and pinned[3:].is_pinned()
     assert not torch.arange(10.0).is_pinned()
     assert torch.empty(4, pin_memory=True).is_pinned()
-    assert pinned.to("neuron_sim", non_blocking=True).tolist() == list(range(10))
+    assert pinned.to(DEVICE_TYPE, non_blocking=True).tolist() == list(range(10))
 
 
 def test_data_loader_pins_batches():
@@ -160,7 +161,7 @@ def test_data_loader_pins_batches():
     loader = torch.utils.data.DataLoader(data, batch_size=4, pin_memory=True, num_workers=2)
     batches = [batch for (batch,) in loader]
     assert all(batch.is_pinned() for batch in batches)
-    assert torch.cat([b.to("neuron_sim") for b in batches]).tolist() == list(range(8))
+    assert torch.cat([b.to(DEVICE_TYPE) for b in batches]).tolist() == list(range(8))
 
 
 def run(program: str, **environment: str) -> subprocess.CompletedProcess:
@@ -169,7 +170,7 @@ def run(program: str, **environment: str) -> subprocess.CompletedProcess:
         [sys.executable, "-c", program],
         capture_output=True,
         text=True,
-        env={**os.environ, **environment},
+        env={**os.environ, **OWN_NAME, **environment},
     )
 
 
@@ -200,7 +201,7 @@ def test_pythons_faulthandler_still_reports(enabled_first):
 
 def test_other_faults_are_left_alone():
     result = run("torch.ones(1, device='neuron_sim')\nctypes.string_at(8, 1)")
-    assert result.returncode == -11 and "neuron_sim" not in result.stderr
+    assert result.returncode == -11 and DEVICE_TYPE not in result.stderr
 
 
 @pytest.mark.parametrize("count", ["1", "5", "16"])

@@ -7,6 +7,7 @@ import pickle
 import neuron_sim.torch_device  # noqa: F401
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 from torch import nn
 
 
@@ -25,11 +26,11 @@ def test_moving_a_module_keeps_its_parameters():
     module = Tied()
     weight = module.first.weight
     optimizer = torch.optim.SGD(module.parameters(), 0.1)
-    module.to("neuron_sim:1")
+    module.to(f"{DEVICE_TYPE}:1")
     assert module.first.weight is weight is module.second.weight
-    assert weight.device == torch.device("neuron_sim:1")
+    assert weight.device == torch.device(f"{DEVICE_TYPE}:1")
     before = weight.detach().cpu().clone()
-    module(torch.ones(2, 3, device="neuron_sim:1")).sum().backward()
+    module(torch.ones(2, 3, device=f"{DEVICE_TYPE}:1")).sum().backward()
     optimizer.step()
     assert not torch.equal(weight.cpu(), before)
     module.cpu()
@@ -46,7 +47,7 @@ def small_network():
 @pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.AdamW])
 def test_training_equals_that_on_the_cpu(optimizer):
     losses = {}
-    for device in ("cpu", "neuron_sim:1"):
+    for device in ("cpu", f"{DEVICE_TYPE}:1"):
         torch.manual_seed(0)
         network, data = small_network().to(device), torch.randn(8, 1, 8, 8).to(device)
         target = torch.arange(8).to(device) % 5
@@ -58,7 +59,7 @@ def test_training_equals_that_on_the_cpu(optimizer):
             loss.backward()
             steps.step()
             losses[device].append(loss.item())
-    assert losses["neuron_sim:1"] == pytest.approx(losses["cpu"], rel=1e-4)
+    assert losses[f"{DEVICE_TYPE}:1"] == pytest.approx(losses["cpu"], rel=1e-4)
     assert losses["cpu"][-1] < losses["cpu"][0]
 
 
@@ -68,10 +69,10 @@ def test_training_equals_that_on_the_cpu(optimizer):
 def test_recurrent_networks_and_their_gradients_equal_those_of_the_cpu(kind, bias, bidirectional):
     torch.manual_seed(0)
     here = kind(3, 4, num_layers=2, bias=bias, bidirectional=bidirectional)
-    there = copy.deepcopy(here).to("neuron_sim")
+    there = copy.deepcopy(here).to(DEVICE_TYPE)
     data = torch.randn(5, 2, 3)
     results = []
-    for module, device in ((here, "cpu"), (there, "neuron_sim")):
+    for module, device in ((here, "cpu"), (there, DEVICE_TYPE)):
         inputs = data.clone().to(device).requires_grad_()
         output, state = module(inputs)
         state = state[1] if isinstance(state, tuple) else state  # LSTM: the cell state
@@ -84,9 +85,9 @@ def test_recurrent_networks_and_their_gradients_equal_those_of_the_cpu(kind, bia
 def test_an_lstm_cell_without_one_of_its_gradients():
     torch.manual_seed(0)
     here = nn.LSTMCell(3, 4)
-    there = copy.deepcopy(here).to("neuron_sim")
+    there = copy.deepcopy(here).to(DEVICE_TYPE)
     for pick in (0, 1):
-        for module, device in ((here, "cpu"), (there, "neuron_sim")):
+        for module, device in ((here, "cpu"), (there, DEVICE_TYPE)):
             module.zero_grad()
             module(torch.ones(2, 3, device=device))[pick].sum().backward()
         for p, q in zip(here.parameters(), there.parameters(), strict=True):
@@ -99,23 +100,23 @@ def test_convolutions_and_their_gradients_equal_those_of_the_cpu(transposed, dim
     torch.manual_seed(0)
     name = f"Conv{'Transpose' if transposed else ''}{dimensions}d"
     here = getattr(nn, name)(4, 6, 3, stride=2, padding=1, groups=2)
-    there = copy.deepcopy(here).to("neuron_sim:1")
+    there = copy.deepcopy(here).to(f"{DEVICE_TYPE}:1")
     data = torch.randn(2, 4, *[7] * dimensions)
-    inputs = [data.clone().requires_grad_(), data.to("neuron_sim:1").requires_grad_()]
+    inputs = [data.clone().requires_grad_(), data.to(f"{DEVICE_TYPE}:1").requires_grad_()]
     outputs = [here(inputs[0]), there(inputs[1])]
     for output in outputs:
         output.square().sum().backward()
     pairs = [outputs, [t.grad for t in inputs]]
     pairs += [[p.grad, q.grad] for p, q in zip(here.parameters(), there.parameters(), strict=True)]
     for expected, found in pairs:
-        assert found.device == torch.device("neuron_sim:1")
+        assert found.device == torch.device(f"{DEVICE_TYPE}:1")
         torch.testing.assert_close(found.detach().cpu(), expected.detach(), rtol=1e-4, atol=1e-4)
 
 
 def test_attention_equals_that_of_the_cpu():
     torch.manual_seed(0)
     query, key, value = torch.randn(3, 2, 4, 6, 8).unbind()
-    there = [t.to("neuron_sim") for t in (query, key, value)]
+    there = [t.to(DEVICE_TYPE) for t in (query, key, value)]
     for causal in (False, True):
         expected = nn.functional.scaled_dot_product_attention(query, key, value, is_causal=causal)
         found = nn.functional.scaled_dot_product_attention(*there, is_causal=causal)
@@ -124,9 +125,9 @@ def test_attention_equals_that_of_the_cpu():
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_autocast_lowers_products_and_keeps_reductions(dtype):
-    layer = nn.Linear(4, 4).to("neuron_sim")
-    data = torch.randn(3, 4, device="neuron_sim")
-    with torch.autocast("neuron_sim", dtype=dtype):
+    layer = nn.Linear(4, 4).to(DEVICE_TYPE)
+    data = torch.randn(3, 4, device=DEVICE_TYPE)
+    with torch.autocast(DEVICE_TYPE, dtype=dtype):
         product = layer(data)
         assert product.dtype == dtype
         assert nn.functional.softmax(product, dim=1).dtype == torch.float32
@@ -138,10 +139,10 @@ def test_autocast_lowers_products_and_keeps_reductions(dtype):
 
 
 def test_gradients_are_scaled():
-    layer = nn.Linear(2, 1).to("neuron_sim")
-    scaler = torch.amp.GradScaler("neuron_sim", init_scale=4.0)
+    layer = nn.Linear(2, 1).to(DEVICE_TYPE)
+    scaler = torch.amp.GradScaler(DEVICE_TYPE, init_scale=4.0)
     optimizer = torch.optim.SGD(layer.parameters(), 0.1)
-    scaler.scale(layer(torch.ones(1, 2, device="neuron_sim")).sum()).backward()
+    scaler.scale(layer(torch.ones(1, 2, device=DEVICE_TYPE)).sum()).backward()
     assert layer.weight.grad.tolist() == [[4, 4]]
     scaler.step(optimizer)
     scaler.update()
@@ -155,12 +156,14 @@ def saved(thing) -> io.BytesIO:
     return buffer
 
 
-@pytest.mark.parametrize("target", [None, "cpu", "neuron_sim:0", {"neuron_sim:1": "neuron_sim:0"}])
+@pytest.mark.parametrize(
+    "target", [None, "cpu", f"{DEVICE_TYPE}:0", {f"{DEVICE_TYPE}:1": f"{DEVICE_TYPE}:0"}]
+)
 def test_saving_and_loading_keeps_values_device_and_sharing(target):
-    base = torch.arange(10.0, device="neuron_sim:1")
+    base = torch.arange(10.0, device=f"{DEVICE_TYPE}:1")
     loaded = torch.load(saved([base, base[2:5]]), map_location=target)
-    expected = {None: "neuron_sim:1", "cpu": "cpu"}.get(
-        target if isinstance(target, str) or target is None else "", "neuron_sim:0"
+    expected = {None: f"{DEVICE_TYPE}:1", "cpu": "cpu"}.get(
+        target if isinstance(target, str) or target is None else "", f"{DEVICE_TYPE}:0"
     )
     assert all(t.device == torch.device(expected) for t in loaded)
     assert loaded[0].tolist() == base.tolist() and loaded[1].tolist() == [2, 3, 4]
@@ -170,16 +173,16 @@ def test_saving_and_loading_keeps_values_device_and_sharing(target):
 
 def test_cpu_files_load_to_the_device_and_modules_round_trip():
     network = small_network()
-    state = torch.load(saved(network.state_dict()), map_location="neuron_sim:1")
-    assert all(t.device == torch.device("neuron_sim:1") for t in state.values())
-    there = small_network().to("neuron_sim:1")
+    state = torch.load(saved(network.state_dict()), map_location=f"{DEVICE_TYPE}:1")
+    assert all(t.device == torch.device(f"{DEVICE_TYPE}:1") for t in state.values())
+    there = small_network().to(f"{DEVICE_TYPE}:1")
     there.load_state_dict(state)
     for expected, found in zip(network.parameters(), there.parameters(), strict=True):
         assert torch.equal(found.cpu(), expected)
 
 
 def test_deepcopy_and_pickle_stay_on_the_device():
-    tensor = torch.arange(5.0, device="neuron_sim:1", requires_grad=True)
+    tensor = torch.arange(5.0, device=f"{DEVICE_TYPE}:1", requires_grad=True)
     for twin in (copy.deepcopy(tensor), pickle.loads(pickle.dumps(tensor))):
         assert twin.device == tensor.device and twin.requires_grad
         assert twin.tolist() == tensor.tolist() and twin.data_ptr() != tensor.data_ptr()
@@ -191,14 +194,14 @@ def test_torchscript_runs_on_the_device(tmp_path):
     scripted.save(str(tmp_path / "network.pt"))
     data = torch.randn(2, 1, 8, 8)
     expected = scripted(data)
-    loaded = torch.jit.load(str(tmp_path / "network.pt"), map_location="neuron_sim:1")
-    assert loaded(data.to("neuron_sim:1")).device == torch.device("neuron_sim:1")
-    moved = torch.jit.load(str(tmp_path / "network.pt")).to("neuron_sim")
-    torch.testing.assert_close(moved(data.to("neuron_sim")).cpu(), expected)
+    loaded = torch.jit.load(str(tmp_path / "network.pt"), map_location=f"{DEVICE_TYPE}:1")
+    assert loaded(data.to(f"{DEVICE_TYPE}:1")).device == torch.device(f"{DEVICE_TYPE}:1")
+    moved = torch.jit.load(str(tmp_path / "network.pt")).to(DEVICE_TYPE)
+    torch.testing.assert_close(moved(data.to(DEVICE_TYPE)).cpu(), expected)
 
 
 def test_functional_transforms_work():
-    data = torch.randn(4, 3, device="neuron_sim")
+    data = torch.randn(4, 3, device=DEVICE_TYPE)
     rows = torch.func.vmap(lambda row: row.sin().sum())(data)
     torch.testing.assert_close(rows.cpu(), data.cpu().sin().sum(1))
     gradient = torch.func.grad(lambda x: (x * x).sum())(data)

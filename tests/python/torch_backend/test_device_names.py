@@ -1,19 +1,21 @@
 """Names that other devices' modules have: amp, random, default_generators; and init_device_mesh."""
 
+import os
 import subprocess
 import sys
 
 import neuron_sim.torch_device  # noqa: F401
 import pytest
 import torch
+from device_type import DEVICE_TYPE, OWN_NAME
 
 device = torch.neuron_sim
 
 
 def test_amp_is_autocast_and_the_scaler_of_this_device():
-    x = torch.ones(4, 4, device="neuron_sim")
+    x = torch.ones(4, 4, device=DEVICE_TYPE)
     with device.amp.autocast():
-        assert (x @ x).dtype == torch.get_autocast_dtype("neuron_sim")
+        assert (x @ x).dtype == torch.get_autocast_dtype(DEVICE_TYPE)
     for dtype in device.get_amp_supported_dtype():
         with device.amp.autocast(dtype=dtype):
             assert (x @ x).dtype == dtype
@@ -26,9 +28,9 @@ def test_amp_is_autocast_and_the_scaler_of_this_device():
 def test_random_has_the_functions_of_the_module():
     device.random.manual_seed(7)
     state = device.random.get_rng_state()
-    first = torch.rand(3, device="neuron_sim")
+    first = torch.rand(3, device=DEVICE_TYPE)
     device.random.set_rng_state(state)
-    assert torch.rand(3, device="neuron_sim").equal(first)
+    assert torch.rand(3, device=DEVICE_TYPE).equal(first)
     assert device.random.initial_seed() == 7
 
 
@@ -63,6 +65,7 @@ def test_a_mesh_of_one_device(tmp_path):
         "torch.distributed.destroy_process_group()\n"
     )
     result = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True
-    )
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True,
+        env={**os.environ, **OWN_NAME},
+    )  # fmt: skip
     assert result.returncode == 0, result.stderr

@@ -1,10 +1,11 @@
 """Launches, advice and benchmarks display themselves in notebooks."""
 
 import torch
+from device_type import DEVICE_TYPE
 
 
 def test_launches_are_a_table_with_a_line_each():
-    x = torch.ones(4, 8, device="neuron_sim")
+    x = torch.ones(4, 8, device=DEVICE_TYPE)
     with torch.neuron_sim.record_launches() as launches:
         (x @ x.T).relu()
     page = launches._repr_html_()

@@ -6,6 +6,7 @@ import runpy
 import neuron_sim.torch_device as device_module
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile, record_function
 
@@ -28,7 +29,7 @@ def traced(profiled, path):
 def test_kernels_and_copies_are_events_with_their_simulated_durations():
     host = torch.randn(128, 128)
     with device_module.record_launches() as launches, profile(activities=BOTH) as profiled:
-        there = host.to("neuron_sim")
+        there = host.to(DEVICE_TYPE)
         torch.ops.neuron_sim.matmul(there, there).cpu()
     found = device_events(profiled)
     assert [event.name for event in found] == [
@@ -41,7 +42,7 @@ def test_kernels_and_copies_are_events_with_their_simulated_durations():
 
 
 def test_device_time_is_given_to_the_operator_that_launched():
-    there = torch.randn(64, 64).to("neuron_sim")
+    there = torch.randn(64, 64).to(DEVICE_TYPE)
     with profile(activities=BOTH) as profiled, record_function("mine"):
         torch.ops.neuron_sim.matmul(there, there)
         torch.ops.neuron_sim.vector_add(there, there)
@@ -58,14 +59,14 @@ def test_device_time_is_given_to_the_operator_that_launched():
 
 
 def test_a_backward_pass_is_profiled_too():
-    left = torch.randn(32, 32).to("neuron_sim").requires_grad_()
+    left = torch.randn(32, 32).to(DEVICE_TYPE).requires_grad_()
     with profile(activities=BOTH) as profiled:
         torch.ops.neuron_sim.matmul(left, left.detach()).backward(left.detach())
     assert sum(event.name.startswith("matmul") for event in device_events(profiled)) >= 2
 
 
 def test_the_trace_has_lanes_of_engines_under_each_kernel(tmp_path):
-    there = torch.randn(256, 256).to("neuron_sim")
+    there = torch.randn(256, 256).to(DEVICE_TYPE)
     with profile(activities=BOTH) as profiled:
         torch.ops.neuron_sim.matmul(there, there)
     events = traced(profiled, tmp_path / "trace.json")
@@ -86,8 +87,8 @@ def test_the_trace_has_lanes_of_engines_under_each_kernel(tmp_path):
 def test_quotes_and_backslashes_of_paths_and_modules_leave_the_trace_json(tmp_path):
     model = torch.nn.Sequential()
     model.add_module('a"b\\c\td', torch.nn.Linear(8, 8))
-    model.to("neuron_sim")
-    there = torch.randn(8, 8).to("neuron_sim")
+    model.to(DEVICE_TYPE)
+    there = torch.randn(8, 8).to(DEVICE_TYPE)
     file = tmp_path / 'a "quoted"\\path.py'
     file.write_text("def call(f, x):\n    f(x)\n")
     names = runpy.run_path(str(file))
@@ -102,17 +103,17 @@ def test_quotes_and_backslashes_of_paths_and_modules_leave_the_trace_json(tmp_pa
 
 def test_the_last_name_of_a_device_in_time_is_its_own(tmp_path):
     with profile(activities=BOTH) as profiled:
-        torch.zeros(1 << 10).to("neuron_sim:0")
-        torch.zeros(1 << 10).to("neuron_sim:1")
+        torch.zeros(1 << 10).to(f"{DEVICE_TYPE}:0")
+        torch.zeros(1 << 10).to(f"{DEVICE_TYPE}:1")
     events = traced(profiled, tmp_path / "trace.json")
     for index in range(2):
         given = [e for e in events if e.get("name") == "process_name" and e["pid"] == index]
         # Kineto names it, too.
-        assert max(given, key=lambda e: e["ts"])["args"]["name"] == f"neuron_sim:{index}"
+        assert max(given, key=lambda e: e["ts"])["args"]["name"] == f"{DEVICE_TYPE}:{index}"
 
 
 def test_engine_lanes_do_not_count_as_device_time():
-    there = torch.randn(256, 256).to("neuron_sim")
+    there = torch.randn(256, 256).to(DEVICE_TYPE)
     with profile(activities=BOTH) as profiled:
         torch.ops.neuron_sim.matmul(there, there)
     kernels = sum(event.time_range.elapsed_us() for event in device_events(profiled))
@@ -123,9 +124,9 @@ def test_devices_and_streams_have_lanes_of_their_own(tmp_path):
     stream = device_module.Stream(device=1)
     host = torch.zeros(1 << 10)
     with profile(activities=BOTH) as profiled:
-        host.to("neuron_sim:0")
+        host.to(f"{DEVICE_TYPE}:0")
         with device_module.stream(stream):
-            host.to("neuron_sim:1", non_blocking=True)
+            host.to(f"{DEVICE_TYPE}:1", non_blocking=True)
     assert [event.device_index for event in device_events(profiled)] == [0, 1]
     events = traced(profiled, tmp_path / "trace.json")
     names = {e["args"]["name"] for e in events if e.get("name") == "thread_name"}
@@ -134,7 +135,7 @@ def test_devices_and_streams_have_lanes_of_their_own(tmp_path):
 
 def test_a_profile_of_the_host_alone_has_no_device_events():
     with profile(activities=[ProfilerActivity.CPU]) as profiled:
-        torch.zeros(4).to("neuron_sim")
+        torch.zeros(4).to(DEVICE_TYPE)
     assert device_events(profiled) == []
 
 
@@ -146,6 +147,6 @@ def test_a_schedule_profiles_its_active_steps_only():
         activities=BOTH, schedule=plan, on_trace_ready=lambda p: seen.append(device_events(p))
     ) as profiled:
         for _ in range(8):
-            host.to("neuron_sim")
+            host.to(DEVICE_TYPE)
             profiled.step()
     assert [len(events) for events in seen] == [2, 2]

@@ -7,6 +7,7 @@ import sys
 import neuron_sim.torch_device as device_module
 import pytest
 import torch
+from device_type import DEVICE_TYPE, OWN_NAME
 
 ALL_DRAWS = {
     "rand": lambda d, **kw: torch.rand(7, device=d, **kw),
@@ -43,34 +44,34 @@ SEEDED_MODULES = {
 
 @pytest.mark.parametrize("draw", ALL_DRAWS.values(), ids=ALL_DRAWS)
 def test_a_generator_of_the_device_gives_the_numbers_of_one_of_the_cpu(draw):
-    there = torch.Generator("neuron_sim:1").manual_seed(8)
+    there = torch.Generator(f"{DEVICE_TYPE}:1").manual_seed(8)
     here = torch.Generator().manual_seed(8)
-    assert there.device == torch.device("neuron_sim:1")
-    assert torch.equal(draw("neuron_sim:1", generator=there).cpu(), draw("cpu", generator=here))
+    assert there.device == torch.device(f"{DEVICE_TYPE}:1")
+    assert torch.equal(draw(f"{DEVICE_TYPE}:1", generator=there).cpu(), draw("cpu", generator=here))
 
 
 def test_devices_draw_from_their_own_generators():
     torch.manual_seed(1)
-    first = torch.rand(4, device="neuron_sim:0")
-    torch.rand(100, device="neuron_sim:0")
-    assert torch.equal(torch.rand(4, device="neuron_sim:1").cpu(), first.cpu())
+    first = torch.rand(4, device=f"{DEVICE_TYPE}:0")
+    torch.rand(100, device=f"{DEVICE_TYPE}:0")
+    assert torch.equal(torch.rand(4, device=f"{DEVICE_TYPE}:1").cpu(), first.cpu())
 
 
 def test_states_are_saved_and_restored():
     torch.manual_seed(2)
     state, states = device_module.get_rng_state(1), device_module.get_rng_state_all()
-    first = torch.rand(4, device="neuron_sim:1").cpu()
+    first = torch.rand(4, device=f"{DEVICE_TYPE}:1").cpu()
     device_module.set_rng_state(state, 1)
-    assert torch.equal(torch.rand(4, device="neuron_sim:1").cpu(), first)
+    assert torch.equal(torch.rand(4, device=f"{DEVICE_TYPE}:1").cpu(), first)
     device_module.set_rng_state_all(states)
-    assert torch.equal(torch.rand(4, device="neuron_sim:1").cpu(), first)
+    assert torch.equal(torch.rand(4, device=f"{DEVICE_TYPE}:1").cpu(), first)
 
 
 def test_fork_rng_restores_the_device():
     torch.manual_seed(3)
-    with torch.random.fork_rng(devices=[0, 1], device_type="neuron_sim"):
-        inside = torch.rand(4, device="neuron_sim:1").cpu()
-    assert torch.equal(torch.rand(4, device="neuron_sim:1").cpu(), inside)
+    with torch.random.fork_rng(devices=[0, 1], device_type=DEVICE_TYPE):
+        inside = torch.rand(4, device=f"{DEVICE_TYPE}:1").cpu()
+    assert torch.equal(torch.rand(4, device=f"{DEVICE_TYPE}:1").cpu(), inside)
 
 
 def test_seeds_are_reported():
@@ -84,15 +85,15 @@ def test_seeds_are_reported():
 
 
 def test_generators_are_cloned_with_their_state():
-    generator = torch.Generator("neuron_sim").manual_seed(4)
+    generator = torch.Generator(DEVICE_TYPE).manual_seed(4)
     clone = generator.clone_state()
     assert torch.equal(
-        torch.rand(3, device="neuron_sim", generator=generator).cpu(),
-        torch.rand(3, device="neuron_sim", generator=clone).cpu(),
+        torch.rand(3, device=DEVICE_TYPE, generator=generator).cpu(),
+        torch.rand(3, device=DEVICE_TYPE, generator=clone).cpu(),
     )
 
 
-@pytest.mark.parametrize("device", ["neuron_sim:0", "neuron_sim:1"])
+@pytest.mark.parametrize("device", [f"{DEVICE_TYPE}:0", f"{DEVICE_TYPE}:1"])
 @pytest.mark.parametrize("draw", [*ALL_DRAWS.values(), *SEEDED_MODULES.values()],
                          ids=[*ALL_DRAWS, *SEEDED_MODULES])  # fmt: skip
 def test_strict_mode_changes_no_numbers(draw, device):
@@ -110,9 +111,11 @@ def test_strict_mode_changes_no_numbers(draw, device):
 
 def test_strict_mode_changes_no_masks_and_no_times():
     def run():
-        x = torch.randn(40, 30, device="neuron_sim:1")
+        x = torch.randn(40, 30, device=f"{DEVICE_TYPE}:1")
         x = torch.nn.functional.dropout(x, 0.5)
-        return x * torch.empty(40, 30, device="neuron_sim:1").bernoulli_(0.7) + torch.rand_like(x)
+        return x * torch.empty(40, 30, device=f"{DEVICE_TYPE}:1").bernoulli_(0.7) + torch.rand_like(
+            x
+        )
 
     found, times = [], []
     for mode in (None, device_module.strict(), None):
@@ -132,7 +135,7 @@ def test_numbers_that_the_host_draws_are_counted_and_cross_the_link():
     device_module.reset_fallback_counts()
     before = device_module.simulated_time()
     with device_module.strict():
-        torch.rand(1 << 16, device="neuron_sim")
+        torch.rand(1 << 16, device=DEVICE_TYPE)
     assert device_module.host_operators() == {"aten::uniform_": 1}
     assert device_module.fallbacks() == []
     assert device_module.simulated_time() > before
@@ -144,16 +147,16 @@ def test_a_generator_of_the_host_is_refused(draw, source):
     state = device_module.get_rng_state()
     device_module.set_random_source(source)
     try:
-        with pytest.raises(RuntimeError, match="^Expected a 'neuron_sim' device type for generator "
-                                               "but found 'cpu'$"):  # fmt: skip
-            draw("neuron_sim", generator=torch.Generator())
+        with pytest.raises(RuntimeError, match=f"^Expected a '{DEVICE_TYPE}' device type for "
+                                               "generator but found 'cpu'$"):  # fmt: skip
+            draw(DEVICE_TYPE, generator=torch.Generator())
     finally:
         device_module.set_random_source("host")
     assert torch.equal(device_module.get_rng_state(), state)
 
 
 def test_a_generator_that_is_refused_changes_nothing():
-    x = torch.full((5,), 7.0, device="neuron_sim:1")
+    x = torch.full((5,), 7.0, device=f"{DEVICE_TYPE}:1")
     for draw in (x.uniform_, x.normal_, x.random_, lambda generator: x.bernoulli_(
             0.5, generator=generator)):  # fmt: skip
         with pytest.raises(RuntimeError, match="device type for generator"):
@@ -163,12 +166,12 @@ def test_a_generator_that_is_refused_changes_nothing():
 
 @pytest.mark.parametrize("source", ["host", "chip"])
 def test_host_tensors_refuse_generators_of_the_device(source):
-    generator, x = torch.Generator("neuron_sim"), torch.full((3,), 7.0)
+    generator, x = torch.Generator(DEVICE_TYPE), torch.full((3,), 7.0)
     device_module.set_random_source(source)
     try:
         for draw in (x.uniform_, x.normal_, x.exponential_, x.random_):
             with pytest.raises(RuntimeError, match="Expected a 'cpu' device type for generator but "
-                                                   "found 'neuron_sim'"):  # fmt: skip
+                                                   f"found '{DEVICE_TYPE}'"):  # fmt: skip
                 draw(generator=generator)
     finally:
         device_module.set_random_source("host")
@@ -191,7 +194,8 @@ def test_the_environment_sets_the_source(setting):
     )
     result = subprocess.run(
         [sys.executable, "-c", program],
-        env={**os.environ, "NEURON_SIM_RANDOM_SOURCE": setting}, capture_output=True, text=True,
+        env={**os.environ, **OWN_NAME, "NEURON_SIM_RANDOM_SOURCE": setting},
+        capture_output=True, text=True,
     )  # fmt: skip
     if setting == "dice":
         assert "ValueError: neuron_sim: the source of random numbers 'dice'" in result.stderr

@@ -7,10 +7,11 @@ import pickle
 import neuron_sim.torch_device as device_module
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-DEVICES = pytest.mark.parametrize("device", ["neuron_sim:0", "neuron_sim:1"])
+DEVICES = pytest.mark.parametrize("device", [f"{DEVICE_TYPE}:0", f"{DEVICE_TYPE}:1"])
 DTYPES = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
 
 
@@ -34,7 +35,7 @@ def kept_share(mask, probability):
 def test_dropout_keeps_the_share_that_it_should_and_scales_it(shape, probability, dtype):
     x = (torch.rand(shape) + 1).to(dtype)
     with device_module.strict():
-        found = functional.dropout(x.to("neuron_sim:1"), probability).cpu()
+        found = functional.dropout(x.to(f"{DEVICE_TYPE}:1"), probability).cpu()
     kept = found != 0
     assert kept_share(kept, probability) < 4
     expected = (x.double() / (1 - probability)) * kept
@@ -42,7 +43,7 @@ def test_dropout_keeps_the_share_that_it_should_and_scales_it(shape, probability
 
 
 def test_dropout_of_strided_tensors_is_independent_of_their_place():
-    x = torch.ones(64, 200).to("neuron_sim").t()
+    x = torch.ones(64, 200).to(DEVICE_TYPE).t()
     kept = (functional.dropout(x, 0.5) != 0).cpu()
     for one in (kept, kept[:, ::2], kept[::2], kept[:100], kept[100:]):
         assert kept_share(one, 0.5) < 4
@@ -55,7 +56,7 @@ def correlation(a, b):
 
 
 def test_masks_are_independent_of_neighbours_and_of_earlier_calls():
-    x = torch.ones(128, 300).to("neuron_sim")
+    x = torch.ones(128, 300).to(DEVICE_TYPE)
     first, second = ((functional.dropout(x, 0.5) != 0).cpu() for _ in range(2))
     assert correlation(first, second) < 4
     assert correlation(first[:, 1:], first[:, :-1]) < 4
@@ -74,7 +75,9 @@ def test_a_seed_decides_dropout_on_every_device(device):
         found.append([functional.dropout(x, 0.4).cpu() for _ in range(3)])
     assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
     assert not torch.equal(found[0][0], found[0][1])
-    other = torch.ones(77, 33).to("neuron_sim:0" if device.endswith("1") else "neuron_sim:1")
+    other = torch.ones(77, 33).to(
+        f"{DEVICE_TYPE}:0" if device.endswith("1") else f"{DEVICE_TYPE}:1"
+    )
     torch.manual_seed(3)
     assert torch.equal(functional.dropout(other, 0.4).cpu(), found[0][0])
     torch.manual_seed(4)
@@ -82,27 +85,27 @@ def test_a_seed_decides_dropout_on_every_device(device):
 
 
 def test_the_gradient_of_dropout_has_its_mask():
-    x = torch.randn(50, 60).to("neuron_sim").requires_grad_()
+    x = torch.randn(50, 60).to(DEVICE_TYPE).requires_grad_()
     with device_module.strict():
         found = functional.dropout(x, 0.3)
-        found.backward(torch.ones(50, 60).to("neuron_sim"))
+        found.backward(torch.ones(50, 60).to(DEVICE_TYPE))
     mask = (found != 0).cpu()
     torch.testing.assert_close(x.grad.cpu(), mask / 0.7)
 
 
 def test_dropout_without_training_and_at_its_ends_draws_nothing():
-    x = torch.randn(9, 9).to("neuron_sim")
+    x = torch.randn(9, 9).to(DEVICE_TYPE)
     state = device_module.get_rng_state()
     assert torch.equal(functional.dropout(x, 0.5, training=False).cpu(), x.cpu())
     assert torch.equal(functional.dropout(x, 1.0).cpu(), torch.zeros(9, 9))
-    assert functional.dropout(torch.ones(0, 3).to("neuron_sim")).shape == (0, 3)
+    assert functional.dropout(torch.ones(0, 3).to(DEVICE_TYPE)).shape == (0, 3)
     assert torch.equal(device_module.get_rng_state(), state)
     assert torch.equal(functional.dropout(x, 0.0).cpu(), x.cpu())
 
 
 @pytest.mark.parametrize("kind", ["dropout1d", "dropout2d", "dropout3d", "alpha_dropout"])
 def test_the_other_dropouts_follow_the_seed(kind):
-    x = torch.randn(4, 6, *[5] * (int(kind[7]) if kind[7].isdigit() else 1)).to("neuron_sim:1")
+    x = torch.randn(4, 6, *[5] * (int(kind[7]) if kind[7].isdigit() else 1)).to(f"{DEVICE_TYPE}:1")
     found = []
     for _ in range(2):
         torch.manual_seed(8)
@@ -115,8 +118,8 @@ def test_the_other_dropouts_follow_the_seed(kind):
 
 
 def test_recomputed_activations_have_the_mask_of_the_forward_pass():
-    weight = torch.randn(6, 6).to("neuron_sim:1").requires_grad_()
-    x = torch.randn(5, 6).to("neuron_sim:1").requires_grad_()
+    weight = torch.randn(6, 6).to(f"{DEVICE_TYPE}:1").requires_grad_()
+    x = torch.randn(5, 6).to(f"{DEVICE_TYPE}:1").requires_grad_()
 
     def layer(x):
         return functional.dropout((x @ weight).tanh(), 0.5)
@@ -135,7 +138,7 @@ def test_recomputed_activations_have_the_mask_of_the_forward_pass():
 @DTYPES
 @pytest.mark.parametrize("probability", [0.0, 0.07, 0.5, 1.0])
 def test_flips_of_one_probability_are_drawn_by_the_device(probability, dtype):
-    base = torch.full((60, 400), 7.0, dtype=dtype).to("neuron_sim:1")
+    base = torch.full((60, 400), 7.0, dtype=dtype).to(f"{DEVICE_TYPE}:1")
     view = base[:, ::2].t()
     with device_module.strict():
         assert view.bernoulli_(probability) is view
@@ -150,22 +153,22 @@ def test_flips_of_one_probability_are_drawn_by_the_device(probability, dtype):
 
 
 def test_flips_follow_the_generator_that_is_given():
-    x = torch.empty(500).to("neuron_sim:1")
+    x = torch.empty(500).to(f"{DEVICE_TYPE}:1")
     found = []
     for _ in range(2):
-        generator = torch.Generator("neuron_sim:1").manual_seed(4)
+        generator = torch.Generator(f"{DEVICE_TYPE}:1").manual_seed(4)
         found.append(x.bernoulli_(0.5, generator=generator).cpu())
     assert torch.equal(*found)
     assert not torch.equal(x.bernoulli_(0.5, generator=generator).cpu(), found[0])
     with pytest.raises(RuntimeError, match=r"p to be in \[0, 1\], but got p=1.5"):
         x.bernoulli_(1.5)
-    assert torch.empty(0).to("neuron_sim").bernoulli_(0.5).shape == (0,)
+    assert torch.empty(0).to(DEVICE_TYPE).bernoulli_(0.5).shape == (0,)
     with pytest.raises(RuntimeError, match="single memory location"):
-        torch.zeros(1).to("neuron_sim").expand(3).bernoulli_(0.5)
+        torch.zeros(1).to(DEVICE_TYPE).expand(3).bernoulli_(0.5)
 
 
 def test_random_numbers_of_a_batch_are_the_same_or_different_as_asked():
-    x = torch.ones(5, 200).to("neuron_sim:1")
+    x = torch.ones(5, 200).to(f"{DEVICE_TYPE}:1")
 
     def dropped(randomness):
         call = torch.vmap(lambda row: functional.dropout(row, 0.5), randomness=randomness)
@@ -184,7 +187,7 @@ def test_initialisations_draw_the_numbers_of_the_cpu():
         torch.manual_seed(5)
         here = getattr(torch.nn.init, name)(torch.empty(6, 4))
         torch.manual_seed(5)
-        there = getattr(torch.nn.init, name)(torch.empty(6, 4, device="neuron_sim:1"))
+        there = getattr(torch.nn.init, name)(torch.empty(6, 4, device=f"{DEVICE_TYPE}:1"))
         torch.testing.assert_close(there.cpu(), here, rtol=1e-5, atol=1e-6)
 
 
@@ -192,7 +195,7 @@ def test_initialisations_draw_the_numbers_of_the_cpu():
 
 
 def test_a_generator_of_another_device_is_refused():
-    generator = torch.Generator("neuron_sim:1")
+    generator = torch.Generator(f"{DEVICE_TYPE}:1")
     with pytest.raises(RuntimeError, match="(?i)generator"):
         torch.rand(3, generator=generator)
 
@@ -223,7 +226,7 @@ def test_states_of_wrong_sizes_and_places_are_refused():
 
 
 def test_a_mersenne_twister_has_no_offset():
-    generator = torch.Generator("neuron_sim")
+    generator = torch.Generator(DEVICE_TYPE)
     assert generator.get_offset() == 0
     with pytest.raises(NotImplementedError, match="has no offset"):
         generator.set_offset(8)
@@ -232,19 +235,19 @@ def test_a_mersenne_twister_has_no_offset():
 @pytest.mark.filterwarnings("ignore:NEURON_SIM reports")
 def test_fork_rng_without_a_list_restores_all_devices_and_keeps_what_happened_outside():
     torch.manual_seed(30)
-    with torch.random.fork_rng(device_type="neuron_sim"):
+    with torch.random.fork_rng(device_type=DEVICE_TYPE):
         torch.manual_seed(31)
-        inside = [torch.rand(3, device=f"neuron_sim:{i}").cpu() for i in range(2)]
-        masked = functional.dropout(torch.ones(99).to("neuron_sim:1")).cpu()
+        inside = [torch.rand(3, device=f"{DEVICE_TYPE}:{i}").cpu() for i in range(2)]
+        masked = functional.dropout(torch.ones(99).to(f"{DEVICE_TYPE}:1")).cpu()
     torch.manual_seed(30)
-    expected = [torch.rand(3, device=f"neuron_sim:{i}").cpu() for i in range(2)]
+    expected = [torch.rand(3, device=f"{DEVICE_TYPE}:{i}").cpu() for i in range(2)]
     torch.manual_seed(30)
-    with torch.random.fork_rng(device_type="neuron_sim"):
+    with torch.random.fork_rng(device_type=DEVICE_TYPE):
         torch.manual_seed(31)
-        assert torch.equal(torch.rand(3, device="neuron_sim:0").cpu(), inside[0])
-        assert torch.equal(torch.rand(3, device="neuron_sim:1").cpu(), inside[1])
-        again = functional.dropout(torch.ones(99).to("neuron_sim:1")).cpu()
+        assert torch.equal(torch.rand(3, device=f"{DEVICE_TYPE}:0").cpu(), inside[0])
+        assert torch.equal(torch.rand(3, device=f"{DEVICE_TYPE}:1").cpu(), inside[1])
+        again = functional.dropout(torch.ones(99).to(f"{DEVICE_TYPE}:1")).cpu()
         assert torch.equal(again, masked)
     for index in range(2):
-        drawn = torch.rand(3, device=f"neuron_sim:{index}").cpu()
+        drawn = torch.rand(3, device=f"{DEVICE_TYPE}:{index}").cpu()
         assert torch.equal(drawn, expected[index])

@@ -8,9 +8,10 @@ import sys
 import neuron_sim.torch_device as device_module
 import pytest
 import torch
+from device_type import DEVICE_TYPE, OWN_NAME
 
 HAS_ENTRY_POINT = any(
-    point.name == "neuron_sim" for point in importlib.metadata.entry_points(group="torch.backends")
+    point.name == DEVICE_TYPE for point in importlib.metadata.entry_points(group="torch.backends")
 )
 needs_entry_point = pytest.mark.skipif(
     not HAS_ENTRY_POINT, reason="neuron_sim is not installed, so PyTorch cannot find it by itself"
@@ -23,7 +24,7 @@ def run(program: str, **environment: str) -> subprocess.CompletedProcess:
         [sys.executable, "-c", program],
         capture_output=True,
         text=True,
-        env={**os.environ, **environment},
+        env={**os.environ, **OWN_NAME, **environment},
     )
 
 
@@ -89,7 +90,7 @@ def test_registering_again_after_a_failure_works():
 
 def test_the_device_module_is_registered_once_under_both_names():
     assert torch.neuron_sim.device_count is device_module.device_count
-    assert torch.get_device_module("neuron_sim") is torch.neuron_sim
+    assert torch.get_device_module(DEVICE_TYPE) is torch.neuron_sim
     for name in device_module.__all__:
         assert getattr(torch.neuron_sim, name) is getattr(device_module, name)
 
@@ -103,7 +104,7 @@ def test_methods_are_generated():
 
 
 def test_properties_describe_the_architecture():
-    properties = torch.neuron_sim.get_device_properties("neuron_sim:1")
+    properties = torch.neuron_sim.get_device_properties(f"{DEVICE_TYPE}:1")
     assert properties.name == f"{properties.neuron_core} ({properties.architecture}, simulated)"
     assert torch.neuron_sim.get_device_name() == properties.name
     assert properties.total_memory >= 1 << 30 and properties.partitions == 128
@@ -120,33 +121,33 @@ def test_the_architecture_comes_from_the_environment():
 
 def test_the_current_device_is_set_and_restored():
     assert torch.neuron_sim.current_device() == 0
-    with torch.neuron_sim.device("neuron_sim:1"):
+    with torch.neuron_sim.device(f"{DEVICE_TYPE}:1"):
         assert torch.neuron_sim.current_device() == 1
-        assert torch.ones(1, device="neuron_sim").device.index == 1
+        assert torch.ones(1, device=DEVICE_TYPE).device.index == 1
         with torch.neuron_sim.device(None), torch.neuron_sim.device(0):
             assert torch.neuron_sim.current_device() == 0
         assert torch.neuron_sim.current_device() == 1
-    with torch.neuron_sim.device_of(torch.ones(1, device="neuron_sim:1")):
+    with torch.neuron_sim.device_of(torch.ones(1, device=f"{DEVICE_TYPE}:1")):
         assert torch.neuron_sim.current_device() == 1
     with torch.neuron_sim.device_of(torch.ones(1)):
         assert torch.neuron_sim.current_device() == 0
     torch.neuron_sim.set_device(1)
     assert torch.neuron_sim.current_device() == 1
-    torch.neuron_sim.set_device("neuron_sim:0")
+    torch.neuron_sim.set_device(f"{DEVICE_TYPE}:0")
     with pytest.raises(KeyError), torch.neuron_sim.device(1):
         raise KeyError
     assert torch.neuron_sim.current_device() == 0
 
 
 @pytest.mark.parametrize("use", [
-    lambda: torch.empty(1, device="neuron_sim:99"),
-    lambda: torch.ones(1).to("neuron_sim:99"),
+    lambda: torch.empty(1, device=f"{DEVICE_TYPE}:99"),
+    lambda: torch.ones(1).to(f"{DEVICE_TYPE}:99"),
     lambda: torch.neuron_sim.set_device(99),
     lambda: torch.neuron_sim.memory_allocated(99),
-    lambda: torch.neuron_sim.synchronize("neuron_sim:99"),
+    lambda: torch.neuron_sim.synchronize(f"{DEVICE_TYPE}:99"),
     lambda: torch.neuron_sim.Stream(99),
-    lambda: torch.Stream("neuron_sim:99"),
-    lambda: torch.Generator("neuron_sim:99"),
+    lambda: torch.Stream(f"{DEVICE_TYPE}:99"),
+    lambda: torch.Generator(f"{DEVICE_TYPE}:99"),
     lambda: torch.neuron_sim.get_device_properties(99),
 ])  # fmt: skip
 def test_a_device_that_does_not_exist_is_named(use):
@@ -158,12 +159,12 @@ def test_a_device_that_does_not_exist_is_named(use):
 def test_other_wrong_devices_are_named():
     with pytest.raises(ValueError, match="-1 is negative"):
         torch.neuron_sim.set_device(-1)
-    with pytest.raises(ValueError, match="expected a neuron_sim device, got cpu"):
+    with pytest.raises(ValueError, match=f"expected a {DEVICE_TYPE} device, got cpu"):
         torch.neuron_sim.synchronize("cpu")
 
 
 def test_the_default_device_may_be_this_one():
-    with torch.device("neuron_sim:1"):
+    with torch.device(f"{DEVICE_TYPE}:1"):
         assert torch.zeros(2).device == torch.nn.Linear(1, 1).weight.device
         assert torch.zeros(2).device.index == 1
 

@@ -7,10 +7,11 @@ import sys
 
 import pytest
 import torch
+from device_type import DEVICE_TYPE, OWN_NAME
 from neuron_sim import Finding
 from neuron_sim.sanitizer import checking
 
-DEVICE = "neuron_sim:1"
+DEVICE = f"{DEVICE_TYPE}:1"
 
 
 FINDING = {
@@ -86,7 +87,7 @@ def test_results_are_those_without_the_block():
 
 
 def test_a_compiled_model_runs_in_a_block():
-    compiled = torch.compile(model, backend="neuron_sim")
+    compiled = torch.compile(model, backend=DEVICE_TYPE)
     x = torch.randn(5, 3).to(DEVICE)
     with torch.neuron_sim.sanitize():
         assert torch.equal(compiled(x), model(x))
@@ -99,7 +100,7 @@ def test_the_environment_watches_a_whole_process():
         "assert torch.utils._python_dispatch._get_current_dispatch_mode() is not None\n"
         "x = torch.ones(3, device='neuron_sim:1'); print((x + 1).sum().item())\n"
     )
-    environment = dict(os.environ, NEURON_SIM_SANITIZE="1")
+    environment = {**os.environ, **OWN_NAME, "NEURON_SIM_SANITIZE": "1"}
     run = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=300
     )

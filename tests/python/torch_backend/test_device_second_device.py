@@ -9,6 +9,7 @@ import warnings
 import neuron_sim.torch_device as device_module
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._pytree import tree_leaves
 
@@ -57,15 +58,15 @@ def problem_of(op, sample):
     """What is wrong with a call on device 1, None if nothing is."""
     device_module.reset_peak_memory_stats(0)
     before = device_module.memory_allocated(0)
-    found = results(op, sample, "neuron_sim:1")
+    found = results(op, sample, f"{DEVICE_TYPE}:1")
     if device_module.max_memory_allocated(0) > before:
         return "takes memory of device 0"
     if device_module.current_device() != 0:
         return "changes the current device"
-    expected = results(op, sample, "neuron_sim:0")
+    expected = results(op, sample, f"{DEVICE_TYPE}:0")
     if found is None or expected is None:
         return None if found is expected else "is refused on one of the devices"
-    if any(x.device == torch.device("neuron_sim:0") for x in found):
+    if any(x.device == torch.device(f"{DEVICE_TYPE}:0") for x in found):
         return "has a result on device 0"
     if op.name in UNDEFINED:
         return None

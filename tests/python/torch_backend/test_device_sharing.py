@@ -7,28 +7,29 @@ import numpy
 import pytest
 import torch
 import torch.multiprocessing
+from device_type import DEVICE_TYPE
 from torch.utils.dlpack import DLDeviceType, from_dlpack, to_dlpack
 
 
 @pytest.mark.parametrize("kind", [torch.Tensor, torch.nn.Parameter])
 def test_a_device_tensor_in_a_queue_is_refused_with_a_reason(kind):
     here, there = torch.multiprocessing.get_context("spawn").Pipe()
-    tensor = torch.ones(3).to("neuron_sim:1")
+    tensor = torch.ones(3).to(f"{DEVICE_TYPE}:1")
     tensor = torch.nn.Parameter(tensor) if kind is torch.nn.Parameter else tensor
-    with pytest.raises(RuntimeError, match=r"neuron_sim:1 cannot be shared.*send tensor.cpu\(\)"):
+    with pytest.raises(RuntimeError, match=rf"{DEVICE_TYPE}:1 cannot be .*send tensor.cpu\(\)"):
         here.send(tensor)
     here.send(tensor.detach().cpu())
     assert there.recv().tolist() == [1, 1, 1]
 
 
 def double_on_the_device(connection):
-    tensor = connection.recv().to("neuron_sim")
+    tensor = connection.recv().to(DEVICE_TYPE)
     connection.send((tensor * 2).tolist())
 
 
 def test_a_spawned_process_has_a_device_of_its_own():
     context = multiprocessing.get_context("spawn")
-    torch.ones(2).to("neuron_sim")  # the parent uses the device, too
+    torch.ones(2).to(DEVICE_TYPE)  # the parent uses the device, too
     here, there = torch.multiprocessing.get_context("spawn").Pipe()
     child = context.Process(target=double_on_the_device, args=(there,))
     child.start()
@@ -40,7 +41,7 @@ def test_a_spawned_process_has_a_device_of_its_own():
 
 @pytest.mark.parametrize("exchange", [torch.from_dlpack, lambda t: from_dlpack(to_dlpack(t))])
 def test_dlpack_shares_the_memory_of_a_device_tensor(exchange):
-    tensor = torch.arange(6.0).to("neuron_sim:1").view(2, 3)[:, 1:]
+    tensor = torch.arange(6.0).to(f"{DEVICE_TYPE}:1").view(2, 3)[:, 1:]
     assert tensor.__dlpack_device__() == (DLDeviceType.kDLExtDev, 1)
     twin = exchange(tensor)
     assert twin.device == tensor.device and twin.stride() == tensor.stride()
@@ -51,4 +52,4 @@ def test_dlpack_shares_the_memory_of_a_device_tensor(exchange):
 def test_dlpack_of_host_tensors_is_as_before():
     assert torch.ones(2).__dlpack_device__() == (DLDeviceType.kDLCPU, 0)
     with pytest.raises(RuntimeError, match="[Uu]nsupported device"):
-        numpy.from_dlpack(torch.ones(2).to("neuron_sim"))
+        numpy.from_dlpack(torch.ones(2).to(DEVICE_TYPE))

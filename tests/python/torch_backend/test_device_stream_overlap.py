@@ -4,6 +4,7 @@ programs of one core."""
 import neuron_sim.torch_device as device_module
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 
 PLACES = pytest.mark.parametrize("index", [0, 1])
 
@@ -22,7 +23,7 @@ def spans_of(launches):
 
 
 def matrix(index, rows=256):
-    tensor = torch.ones(rows, rows).to(f"neuron_sim:{index}")
+    tensor = torch.ones(rows, rows).to(f"{DEVICE_TYPE}:{index}")
     for each in range(device_module.device_count()):
         device_module.synchronize(each)
     return tensor
@@ -32,7 +33,7 @@ def copy_time(elements, index):
     host = torch.zeros(elements)
     device_module.synchronize(index)
     before = device_module.simulated_time(index)
-    host.to(f"neuron_sim:{index}")
+    host.to(f"{DEVICE_TYPE}:{index}")
     device_module.synchronize(index)
     return 1e6 * (device_module.simulated_time(index) - before)
 
@@ -96,7 +97,7 @@ def test_a_copy_on_the_same_stream_waits_for_the_program(index):
 @PLACES
 def test_a_program_waits_for_an_event_of_the_stream_that_copies(index):
     x = matrix(index)
-    device = f"neuron_sim:{index}"
+    device = f"{DEVICE_TYPE}:{index}"
     stream = device_module.Stream(index)
     with device_module.record_launches() as launches:
         x @ x  # compiled, and not waiting
@@ -127,7 +128,7 @@ def test_a_device_waits_for_an_event_of_another():
 def test_events_time_programs_of_their_stream(index):
     x = matrix(index)
     stream = device_module.Stream(index)
-    events = [torch.Event(f"neuron_sim:{index}", enable_timing=True) for _ in range(3)]
+    events = [torch.Event(f"{DEVICE_TYPE}:{index}", enable_timing=True) for _ in range(3)]
     with device_module.record_launches() as launches, stream:
         stream.record_event(events[0])
         x @ x

@@ -5,6 +5,7 @@ import threading
 import neuron_sim.torch_device as device_module
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 
 
 def settle() -> None:
@@ -12,7 +13,7 @@ def settle() -> None:
         device_module.synchronize(index)
 
 
-def copy_time(elements: int, device: str = "neuron_sim:0") -> float:
+def copy_time(elements: int, device: str = f"{DEVICE_TYPE}:0") -> float:
     """Seconds that a copy to an idle device takes."""
     host = torch.zeros(elements)
     settle()
@@ -29,22 +30,22 @@ def test_a_copy_takes_a_latency_and_a_time_proportional_to_its_bytes():
 
 
 def test_a_copy_to_the_host_takes_as_long_as_one_to_the_device():
-    there = torch.zeros(1 << 20, device="neuron_sim")
+    there = torch.zeros(1 << 20, device=DEVICE_TYPE)
     before = device_module.simulated_time()
     there.cpu()
     assert device_module.simulated_time() - before == pytest.approx(copy_time(1 << 20), rel=1e-6)
 
 
 def test_a_copy_between_devices_goes_through_the_host():
-    there = torch.zeros(1 << 20, device="neuron_sim:0")
+    there = torch.zeros(1 << 20, device=f"{DEVICE_TYPE}:0")
     settle()
     start = device_module.simulated_time(1)
-    there.to("neuron_sim:1")
+    there.to(f"{DEVICE_TYPE}:1")
     assert device_module.simulated_time(1) - start == pytest.approx(2 * copy_time(1 << 20))
 
 
 def test_a_copy_within_a_device_does_not_use_the_host_link():
-    there = torch.zeros(1 << 20, device="neuron_sim")
+    there = torch.zeros(1 << 20, device=DEVICE_TYPE)
     before = device_module.simulated_time()
     torch.empty_like(there).copy_(there)
     assert 0 < device_module.simulated_time() - before < copy_time(1 << 20)
@@ -62,7 +63,7 @@ def test_events_measure_simulated_milliseconds():
     end = device_module.Event(enable_timing=True)
     start.record()
     before = device_module.simulated_time()
-    torch.zeros(1 << 22).to("neuron_sim", non_blocking=True)
+    torch.zeros(1 << 22).to(DEVICE_TYPE, non_blocking=True)
     end.record()
     assert end.query()
     end.synchronize()
@@ -72,9 +73,9 @@ def test_events_measure_simulated_milliseconds():
 
 
 def test_generic_and_own_classes_mix():
-    start = torch.Event("neuron_sim", enable_timing=True)
+    start = torch.Event(DEVICE_TYPE, enable_timing=True)
     end = device_module.Event(enable_timing=True)
-    stream = torch.Stream("neuron_sim")
+    stream = torch.Stream(DEVICE_TYPE)
     stream.record_event(start)
     device_module.Stream().wait_event(start)
     stream.wait_stream(device_module.Stream())
@@ -96,12 +97,12 @@ def test_events_without_timing_or_without_a_record_have_no_elapsed_time():
 
 def test_copies_of_opposite_directions_overlap_on_two_streams():
     up, down = device_module.Stream(), device_module.Stream()
-    there = torch.zeros(1 << 22, device="neuron_sim")
+    there = torch.zeros(1 << 22, device=DEVICE_TYPE)
     target = torch.empty(1 << 22)
     device_module.synchronize()
     start = device_module.simulated_time()
     with device_module.stream(up):
-        torch.zeros(1 << 22).to("neuron_sim", non_blocking=True)
+        torch.zeros(1 << 22).to(DEVICE_TYPE, non_blocking=True)
     with device_module.stream(down):
         target.copy_(there, non_blocking=True)
     both = device_module.simulated_time() - start
@@ -111,12 +112,12 @@ def test_copies_of_opposite_directions_overlap_on_two_streams():
 def test_a_stream_waits_for_an_event_of_another():
     first, second = device_module.Stream(), device_module.Stream()
     start, end = (device_module.Event(enable_timing=True) for _ in range(2))
-    there = torch.zeros(1 << 22, device="neuron_sim")
+    there = torch.zeros(1 << 22, device=DEVICE_TYPE)
     target = torch.empty(1 << 22)
     device_module.synchronize()
     with device_module.stream(first):
         start.record()
-        torch.zeros(1 << 22).to("neuron_sim", non_blocking=True)
+        torch.zeros(1 << 22).to(DEVICE_TYPE, non_blocking=True)
         done = first.record_event()
     second.wait_event(done)
     with device_module.stream(second):
@@ -127,7 +128,7 @@ def test_a_stream_waits_for_an_event_of_another():
 
 def test_streams_and_devices_are_restored():
     stream = device_module.Stream(device=1)
-    assert stream.device == torch.device("neuron_sim:1")
+    assert stream.device == torch.device(f"{DEVICE_TYPE}:1")
     with device_module.stream(stream):
         assert device_module.current_device() == 1
         assert device_module.current_stream() == stream
@@ -156,12 +157,12 @@ def test_the_current_device_and_stream_belong_to_the_thread():
 
 
 def test_record_stream_is_accepted():
-    tensor = torch.ones(2, device="neuron_sim")
+    tensor = torch.ones(2, device=DEVICE_TYPE)
     tensor.record_stream(device_module.Stream())
 
 
 def test_torch_accelerator_knows_the_device():
-    assert torch.accelerator.current_accelerator() == torch.device("neuron_sim")
+    assert torch.accelerator.current_accelerator() == torch.device(DEVICE_TYPE)
     assert torch.accelerator.is_available()
     assert torch.accelerator.device_count() == device_module.device_count()
     with torch.accelerator.device_index(1):
@@ -171,7 +172,7 @@ def test_torch_accelerator_knows_the_device():
 
 def test_the_profiler_reports_simulated_device_time():
     host = torch.zeros(1 << 20)
-    with torch.autograd.profiler.profile(use_device="neuron_sim", use_kineto=False) as profile:
-        host.to("neuron_sim")
+    with torch.autograd.profiler.profile(use_device=DEVICE_TYPE, use_kineto=False) as profile:
+        host.to(DEVICE_TYPE)
     longest = max(event.device_time_total for event in profile.key_averages())
     assert longest == pytest.approx(copy_time(1 << 20) * 1e6, rel=1e-3)

@@ -7,6 +7,7 @@ import threading
 import neuron_sim.torch_device as device_module
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 
 CALLS = 10_000
 GROWTH = 16 << 20  # bytes: allocators of host and threads settle within it
@@ -82,7 +83,7 @@ SCALARS = {
 @pytest.mark.parametrize("compute", SCALARS.values(), ids=SCALARS)
 def test_a_new_scalar_is_no_new_program_and_not_an_old_one(compute):
     x = torch.linspace(-4, 4, 35).view(5, 7)
-    there = x.to("neuron_sim:1")
+    there = x.to(f"{DEVICE_TYPE}:1")
     # The first numbers may decide how an operator is computed: 0, 1, a whole number.
     for i in range(0, 48, 2):
         compute(there, i)
@@ -111,7 +112,7 @@ PAIRS = [
 def test_scalars_are_told_apart_to_the_bit(pair):
     x = torch.tensor([1.0, -1.0, 0.0, 2.0])
     for scalar in (*pair, *pair):
-        found = (x.to("neuron_sim") * scalar).cpu()
+        found = (x.to(DEVICE_TYPE) * scalar).cpu()
         assert torch.equal(found.isnan(), (x * scalar).isnan())
         assert torch.equal(found.nan_to_num(0.5).signbit(), (x * scalar).nan_to_num(0.5).signbit())
         torch.testing.assert_close(found, x * scalar, rtol=0, atol=0, equal_nan=True)
@@ -121,7 +122,7 @@ def test_a_scalar_is_that_of_its_thread_and_device():
     x = torch.arange(300.0)
 
     def work(index):
-        there = x.to(f"neuron_sim:{index % 2}")
+        there = x.to(f"{DEVICE_TYPE}:{index % 2}")
         for turn in range(150):
             scalar = index * 1000 + turn + 0.5
             assert torch.equal((there + scalar).cpu(), x + scalar)
@@ -132,11 +133,11 @@ def test_a_scalar_is_that_of_its_thread_and_device():
 
 def test_scalars_inside_a_compiled_graph_are_those_of_the_call():
     torch._dynamo.reset()
-    run = torch.compile(lambda x, s: (x * s).relu() + s, backend="neuron_sim", dynamic=False)
+    run = torch.compile(lambda x, s: (x * s).relu() + s, backend=DEVICE_TYPE, dynamic=False)
     x = torch.linspace(-2, 2, 9)
     for scalar in (2.0, 3.0, 2.0, 4.5):
-        eager = (x.to("neuron_sim") * scalar).relu() + scalar
-        assert torch.equal(run(x.to("neuron_sim"), scalar).cpu(), eager.cpu())
+        eager = (x.to(DEVICE_TYPE) * scalar).relu() + scalar
+        assert torch.equal(run(x.to(DEVICE_TYPE), scalar).cpu(), eager.cpu())
 
 
 # Bounds
@@ -147,7 +148,7 @@ def test_the_cache_keeps_its_limit_in_bytes():
     device_module.set_kernel_cache_limit(limit)
     before = device_module.kernel_cache_info()
     for size in range(1, 400):
-        x = torch.ones(size, device="neuron_sim")
+        x = torch.ones(size, device=DEVICE_TYPE)
         assert (x + x).sum().item() == 2 * size
         assert device_module.kernel_cache_info().bytes <= limit
     after = device_module.kernel_cache_info()
@@ -160,7 +161,7 @@ def test_the_cache_keeps_its_limit_in_bytes():
 
 
 def test_ten_thousand_calls_take_no_more_memory():
-    x = torch.randn(64, 64).to("neuron_sim")
+    x = torch.randn(64, 64).to(DEVICE_TYPE)
 
     def call(i):
         (x + i * 0.125).clamp_(-i, i)
@@ -187,7 +188,7 @@ def test_threads_on_all_devices_stay_right_and_bounded():
     count = device_module.device_count()
 
     def work(index, calls=CALLS // 8):
-        place = f"neuron_sim:{index % count}"
+        place = f"{DEVICE_TYPE}:{index % count}"
         there, other = a.to(place), b.to(place)
         expected = (there @ other).cpu()
         torch.testing.assert_close(expected, a @ b, rtol=1e-4, atol=1e-4)
@@ -220,15 +221,15 @@ def test_training_on_threads_of_all_devices_is_that_of_one():
             schedule.step()
         return weight.detach().cpu()
 
-    alone = trained("neuron_sim:0")
+    alone = trained(f"{DEVICE_TYPE}:0")
     found = {}
-    on_threads(lambda index: found.update({index: trained(f"neuron_sim:{index % 2}")}), 4)
+    on_threads(lambda index: found.update({index: trained(f"{DEVICE_TYPE}:{index % 2}")}), 4)
     assert all(torch.equal(weight, alone) for weight in found.values())
 
 
 @pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
 def test_a_new_learning_rate_compiles_nothing(optimizer):
-    parameter = torch.ones(16, 16, device="neuron_sim", requires_grad=True)
+    parameter = torch.ones(16, 16, device=DEVICE_TYPE, requires_grad=True)
     optimizer = getattr(torch.optim, optimizer)([parameter], lr=0.1)
     schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
     misses = []

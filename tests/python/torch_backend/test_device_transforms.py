@@ -5,11 +5,12 @@ import copy
 import neuron_sim.torch_device as device_module
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 from torch import nn
 from torch.func import functional_call, grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
 from torch.nn import functional
 
-DEVICE = "neuron_sim:1"
+DEVICE = f"{DEVICE_TYPE}:1"
 
 
 @pytest.fixture(autouse=True)
@@ -176,11 +177,11 @@ def test_operators_over_a_batch_are_those_of_its_elements(name):
         close(vmap(BATCHED[name], in_dims=dimension)(there), expected)
 
 
-@pytest.mark.parametrize("device", ["neuron_sim:0", "neuron_sim:1"])
+@pytest.mark.parametrize("device", [f"{DEVICE_TYPE}:0", f"{DEVICE_TYPE}:1"])
 def test_zeros_without_memory_are_zeros(device):
     zeros = torch._efficientzerotensor((2, 3), device=device)
     assert zeros.device == torch.device(device) and zeros._is_zerotensor()
-    for found in (zeros + 0, zeros.clone(), zeros.to("neuron_sim:1"), zeros.cpu(), zeros.half(),
+    for found in (zeros + 0, zeros.clone(), zeros.to(f"{DEVICE_TYPE}:1"), zeros.cpu(), zeros.half(),
                   torch.ones(2, 3).to(device).copy_(zeros), zeros.expand(2, 2, 3)[0]):  # fmt: skip
         assert torch.equal(found.cpu().float(), torch.zeros(2, 3))
     x = torch.ones(2, 3).to(device)

@@ -7,13 +7,14 @@ from pathlib import Path
 import neuron_sim.torch_device as device_module
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 from torch.export.passes import move_to_device_pass
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "models"))
 catalogue, forward, networks = (
     importlib.import_module(f"zoo.{name}") for name in ("catalogue", "forward", "networks")
 )
-DEVICE = "neuron_sim:1"
+DEVICE = f"{DEVICE_TYPE}:1"
 
 
 def evaluated(build, *arguments):

@@ -3,6 +3,7 @@
 import neuron_sim.torch_device  # noqa: F401
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 
 
 @pytest.fixture(autouse=True)
@@ -14,7 +15,7 @@ def fresh_compiler():
 
 
 def compiled(function, **arguments):
-    return torch.compile(function, backend="neuron_sim", **arguments)
+    return torch.compile(function, backend=DEVICE_TYPE, **arguments)
 
 
 def only_graph():
@@ -23,7 +24,7 @@ def only_graph():
     return graph
 
 
-def on_device(*shape, device="neuron_sim", seed=0, **arguments):
+def on_device(*shape, device=DEVICE_TYPE, seed=0, **arguments):
     generator = torch.Generator().manual_seed(seed)
     return torch.randn(shape, generator=generator, **arguments).to(device)
 

@@ -7,6 +7,7 @@ from compile_support import (
     fresh_compiler,  # noqa: F401
     on_device,
 )
+from device_type import DEVICE_TYPE
 from torch import nn
 from torch.nn import functional as F
 
@@ -53,9 +54,9 @@ def test_convolutions_round_their_operands_but_not_the_bias(groups):
         rounded(image), rounded(layer.weight), layer.bias.detach().double(), padding=1,
         groups=groups,
     )  # fmt: skip
-    layer.to("neuron_sim")
+    layer.to(DEVICE_TYPE)
     with torch.no_grad():
-        assert_sums(cast(layer)(image.to("neuron_sim")), expected)
+        assert_sums(cast(layer)(image.to(DEVICE_TYPE)), expected)
 
 
 def test_attention_rounds_its_operands_and_keeps_the_mask():
@@ -76,7 +77,7 @@ def test_an_operand_of_several_products_is_rounded_once():
 
 
 def test_weights_of_a_module_are_rounded_before_the_runs():
-    model = nn.Linear(90, 50).to("neuron_sim")
+    model = nn.Linear(90, 50).to(DEVICE_TYPE)
     with torch.no_grad():
         cast(model)(on_device(70, 90))
     (graph,) = torch.neuron_sim.compiled_graphs()

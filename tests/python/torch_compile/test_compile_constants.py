@@ -9,6 +9,7 @@ from compile_support import (
     on_device,
     only_graph,
 )
+from device_type import DEVICE_TYPE
 from torch import nn
 
 
@@ -21,7 +22,7 @@ def launched_names(run):
 def network(dtype=torch.bfloat16):
     torch.manual_seed(0)
     layers = nn.Linear(96, 160), nn.ReLU(), nn.Linear(160, 64, bias=False)
-    return nn.Sequential(*layers).to("neuron_sim", dtype).eval()
+    return nn.Sequential(*layers).to(DEVICE_TYPE, dtype).eval()
 
 
 def both(model, x, **arguments):
@@ -41,7 +42,7 @@ def test_weights_are_stored_once_with_their_contracted_dimension_first(dtype):
 def test_weights_of_convolutions_are_stored_with_their_channels_first():
     torch.manual_seed(0)
     layers = nn.Conv2d(5, 150, 3), nn.ReLU(), nn.Conv2d(150, 24, 1), nn.Conv2d(24, 24, 3, groups=4)
-    model = nn.Sequential(*layers).to("neuron_sim", torch.bfloat16).eval()
+    model = nn.Sequential(*layers).to(DEVICE_TYPE, torch.bfloat16).eval()
     expected, found = both(model, on_device(2, 5, 9, 9, dtype=torch.bfloat16))
     assert_same(found, expected)
     # Groups share the array, with zeros between them.
@@ -50,7 +51,7 @@ def test_weights_of_convolutions_are_stored_with_their_channels_first():
 
 def test_arithmetic_on_buffers_alone_is_not_part_of_the_runs():
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8)).to("neuron_sim").eval()
+    model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8)).to(DEVICE_TYPE).eval()
     model[1].running_var.uniform_(0.5, 2)
     expected, found = both(model, on_device(2, 3, 9, 9))
     assert_same(found, expected)
@@ -84,7 +85,7 @@ def test_a_run_sees_changes_of_parameters(change):
 
 
 def test_a_run_sees_changes_of_buffers_and_of_what_was_computed_from_them():
-    model = nn.Sequential(nn.Linear(8, 6), nn.BatchNorm1d(6)).to("neuron_sim").eval()
+    model = nn.Sequential(nn.Linear(8, 6), nn.BatchNorm1d(6)).to(DEVICE_TYPE).eval()
     function, x = compiled(model), on_device(4, 8)
     with torch.no_grad():
         function(x)
@@ -104,7 +105,7 @@ def test_a_graph_that_writes_a_buffer_computes_with_its_value_of_that_run():
             self.count.add_(1)
             return before + x @ (self.count * 2).t()
 
-    model, reference = Counter().to("neuron_sim"), Counter().to("neuron_sim")
+    model, reference = Counter().to(DEVICE_TYPE), Counter().to(DEVICE_TYPE)
     function, x = compiled(model), on_device(50, 30)
     with torch.no_grad():
         for _ in range(3):
@@ -122,7 +123,7 @@ def test_a_result_of_parameters_alone_is_a_tensor_of_each_run():
             scale = self.weight * 3
             return x * scale, scale
 
-    model = Scaled().to("neuron_sim")
+    model = Scaled().to(DEVICE_TYPE)
     function, x = compiled(model), on_device(5, 8)
     with torch.no_grad():
         first = function(x)[1]
@@ -158,7 +159,7 @@ def test_constants_of_a_graph_compiled_without_bytes_have_values_outside():
         def __init__(self):
             super().__init__()
             self.layers = network(torch.float32)
-            self.norm = nn.BatchNorm1d(64).to("neuron_sim")
+            self.norm = nn.BatchNorm1d(64).to(DEVICE_TYPE)
 
         def forward(self, x):
             # Depends on nothing: computed before the runs, on the host and on the device.

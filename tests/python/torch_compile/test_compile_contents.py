@@ -9,12 +9,13 @@ from compile_support import (
     on_device,
     only_graph,
 )
+from device_type import DEVICE_TYPE
 from torch import nn
 from torch.nn import functional as F
 
 
 def test_index_arithmetic_on_inputs_runs_before_the_one_program():
-    table = nn.Embedding(50, 24).to("neuron_sim")
+    table = nn.Embedding(50, 24).to(DEVICE_TYPE)
 
     def function(tokens, x):
         return table(tokens * 2 + 1).sum(1) * x.exp()
@@ -24,7 +25,7 @@ def test_index_arithmetic_on_inputs_runs_before_the_one_program():
         tokens = torch.randint(0, 20, (6, 5), generator=torch.Generator().manual_seed(seed))
         x = on_device(6, 24, seed=seed)
         with torch.no_grad():
-            assert_same(run(tokens.to("neuron_sim"), x), function(tokens.to("neuron_sim"), x))
+            assert_same(run(tokens.to(DEVICE_TYPE), x), function(tokens.to(DEVICE_TYPE), x))
     graph = only_graph()
     assert graph.programs == 1
     assert graph.host_operators == [
@@ -36,7 +37,7 @@ def test_index_arithmetic_on_inputs_runs_before_the_one_program():
 
 def test_constants_of_the_host_are_computed_once():
     def function(x):
-        return x + torch.arange(12, device="neuron_sim").to(torch.float32)
+        return x + torch.arange(12, device=DEVICE_TYPE).to(torch.float32)
 
     x = on_device(3, 12)
     assert_same(compiled(function)(x), function(x))
@@ -71,7 +72,7 @@ def test_double_precision_in_the_middle_falls_back_and_is_counted():
 def test_running_statistics_of_batch_norm_are_updated():
     def network():
         torch.manual_seed(0)
-        return nn.Sequential(nn.Conv2d(3, 6, 3), nn.BatchNorm2d(6), nn.ReLU()).to("neuron_sim")
+        return nn.Sequential(nn.Conv2d(3, 6, 3), nn.BatchNorm2d(6), nn.ReLU()).to(DEVICE_TYPE)
 
     plain, other = network(), network()
     run = compiled(other)
@@ -84,7 +85,7 @@ def test_running_statistics_of_batch_norm_are_updated():
 
 def test_dropout_draws_new_numbers_in_each_run_and_obeys_the_seed():
     function = compiled(lambda x: F.dropout(x, 0.5) * 2)
-    x = torch.ones(1000, device="neuron_sim")
+    x = torch.ones(1000, device=DEVICE_TYPE)
     runs = []
     for _ in range(2):
         torch.manual_seed(3)
@@ -96,8 +97,8 @@ def test_dropout_draws_new_numbers_in_each_run_and_obeys_the_seed():
 
 
 def test_random_tensors_are_drawn_anew_in_each_run():
-    function = compiled(lambda x: x + torch.rand(64, device="neuron_sim"))
-    x = torch.zeros(64, device="neuron_sim")
+    function = compiled(lambda x: x + torch.rand(64, device=DEVICE_TYPE))
+    x = torch.zeros(64, device=DEVICE_TYPE)
     assert not torch.equal(function(x).cpu(), function(x).cpu())
 
 

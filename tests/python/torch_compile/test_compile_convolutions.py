@@ -11,11 +11,12 @@ from compile_support import (
     on_device,
     only_graph,
 )
+from device_type import DEVICE_TYPE
 from torch import nn
 from torch.nn import functional as F
 
 
-def network(*layers, device="neuron_sim"):
+def network(*layers, device=DEVICE_TYPE):
     """The layers with random statistics, in eval mode."""
     torch.manual_seed(0)
     module = nn.Sequential(*layers)
@@ -34,7 +35,7 @@ def assert_near(found, expected):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("device", ["neuron_sim:0", "neuron_sim:1"])
+@pytest.mark.parametrize("device", [f"{DEVICE_TYPE}:0", f"{DEVICE_TYPE}:1"])
 @pytest.mark.parametrize("filters", [1, 33, 150])
 def test_normalisation_and_relu_are_part_of_the_convolution(filters, device):
     layers = nn.Conv2d(5, filters, 3, padding=1), nn.BatchNorm2d(filters), nn.ReLU()

@@ -9,11 +9,12 @@ from compile_support import (
     on_device,
     only_graph,
 )
+from device_type import DEVICE_TYPE
 from neuron_sim.torch_compile.compiled_graphs import record_graph_runs
 from torch.nn import functional as F
 
 
-@pytest.mark.parametrize("device", ["neuron_sim:0", "neuron_sim:1"])
+@pytest.mark.parametrize("device", [f"{DEVICE_TYPE}:0", f"{DEVICE_TYPE}:1"])
 def test_a_chain_of_pointwise_operators_is_one_kernel_of_one_program(device):
     def chain(x, y):
         return torch.relu(x * 2 + y).tanh() * x
@@ -91,14 +92,14 @@ def test_integers_wrap_as_without_compilation(dtype):
     def function(x, y):
         return (x * y + y).to(torch.float32) * 0.5, x == y
 
-    x, y = (torch.arange(-60, 60).mul(7 + i).to(dtype).to("neuron_sim") for i in range(2))
+    x, y = (torch.arange(-60, 60).mul(7 + i).to(dtype).to(DEVICE_TYPE) for i in range(2))
     for found, expected in zip(compiled(function)(x, y), function(x, y), strict=True):
         assert found.dtype == expected.dtype
         assert_same(found, expected)
 
 
 def test_nan_and_infinity_pass_through_a_chain():
-    x = torch.tensor([float("nan"), float("inf"), -float("inf"), 0.0, -0.0, 1e38]).to("neuron_sim")
+    x = torch.tensor([float("nan"), float("inf"), -float("inf"), 0.0, -0.0, 1e38]).to(DEVICE_TYPE)
     function = lambda x: torch.maximum(x * 2, x) / x  # noqa: E731
     assert_same(compiled(function)(x), function(x))
 
@@ -129,13 +130,13 @@ def test_a_graph_on_two_devices_runs_operator_by_operator_and_says_why():
     def function(x, y):
         return x + 1, y * 2
 
-    x, y = on_device(3), on_device(3, device="neuron_sim:1")
-    with pytest.warns(UserWarning, match="its inputs are on neuron_sim:0, neuron_sim:1"):
+    x, y = on_device(3), on_device(3, device=f"{DEVICE_TYPE}:1")
+    with pytest.warns(UserWarning, match=f"its inputs are on {DEVICE_TYPE}:0, {DEVICE_TYPE}:1"):
         found = compiled(function)(x, y)
     for result, expected in zip(found, function(x, y), strict=True):
         assert_same(result, expected)
     (graph,) = torch.neuron_sim.compiled_graphs()
-    assert graph.not_compiled == "its inputs are on neuron_sim:0, neuron_sim:1"
+    assert graph.not_compiled == f"its inputs are on {DEVICE_TYPE}:0, {DEVICE_TYPE}:1"
 
 
 def test_a_graph_on_the_cpu_is_left_alone():
@@ -148,11 +149,11 @@ def test_an_index_out_of_range_is_an_index_error_in_every_run():
     table = on_device(10, 4)
     run = compiled(lambda tokens: F.embedding(tokens, table) + 1)
     with pytest.raises(IndexError):
-        run(torch.tensor([3, 10]).to("neuron_sim"))
-    good = torch.tensor([3, 9]).to("neuron_sim")
+        run(torch.tensor([3, 10]).to(DEVICE_TYPE))
+    good = torch.tensor([3, 9]).to(DEVICE_TYPE)
     assert_same(run(good), F.embedding(good, table) + 1)
     with pytest.raises(IndexError):
-        run(torch.tensor([3, -1]).to("neuron_sim"))
+        run(torch.tensor([3, -1]).to(DEVICE_TYPE))
 
 
 @pytest.mark.parametrize(("options", "message"), [

@@ -3,6 +3,7 @@
 import neuron_sim.torch_device  # noqa: F401
 import pytest
 import torch
+from device_type import DEVICE_TYPE
 
 
 class Cache(torch.nn.Module):
@@ -76,20 +77,20 @@ def run(module, device, rows=1):
 @pytest.mark.parametrize("write", ALL, ids=lambda write: write.__name__)
 def test_values_are_those_of_the_cpu(write):
     expected = run(Cache(write), "cpu")
-    module = Cache(write).to("neuron_sim")
-    compiled = torch.compile(module, backend="neuron_sim")
+    module = Cache(write).to(DEVICE_TYPE)
+    compiled = torch.compile(module, backend=DEVICE_TYPE)
     compiled.rows = module.rows
-    found = run(compiled, "neuron_sim")
+    found = run(compiled, DEVICE_TYPE)
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one, other)
 
 
 @pytest.mark.parametrize("write", [by_index, by_slice], ids=lambda write: write.__name__)
 def test_a_row_is_written_without_a_copy_of_the_others(write):
-    module = Cache(write, rows=4096).to("neuron_sim")
-    compiled = torch.compile(module, backend="neuron_sim")
-    place = torch.tensor([2], device="neuron_sim")
-    row = torch.ones(1, 64, device="neuron_sim")
+    module = Cache(write, rows=4096).to(DEVICE_TYPE)
+    compiled = torch.compile(module, backend=DEVICE_TYPE)
+    place = torch.tensor([2], device=DEVICE_TYPE)
+    row = torch.ones(1, 64, device=DEVICE_TYPE)
     with torch.no_grad():
         compiled(place, row)
         with torch.neuron_sim.record_launches() as launches:

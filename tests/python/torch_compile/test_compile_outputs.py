@@ -11,6 +11,7 @@ from compile_support import (
     on_device,
     only_graph,
 )
+from device_type import DEVICE_TYPE
 from neuron_sim.torch_compile.backend import _key
 
 aten = torch.ops.aten
@@ -78,7 +79,7 @@ def write(tensor):
 @pytest.mark.parametrize("function", RETURNED.values(), ids=RETURNED)
 def test_what_is_written_to_an_output_is_in_no_other_run(function):
     run = compiled(function)
-    first = on_device(4, device="neuron_sim:1")
+    first = on_device(4, device=f"{DEVICE_TYPE}:1")
     for turn in range(4):
         here, there = first * turn + 1, first * turn + 1
         expected, found = function(here), run(there)
@@ -119,7 +120,7 @@ def test_an_output_on_the_host_leaves_the_graph_to_its_operators():
 @pytest.mark.filterwarnings("ignore:graph of kind")
 def test_random_numbers_of_the_host_are_drawn_in_each_run():
     run = compiled(lambda x: x + torch.rand(64).to(x.device))
-    x = torch.zeros(64, device="neuron_sim")
+    x = torch.zeros(64, device=DEVICE_TYPE)
     assert not torch.equal(run(x).cpu(), run(x).cpu())
     torch.manual_seed(4)
     found = [run(x).cpu() for _ in range(2)]
@@ -129,7 +130,7 @@ def test_random_numbers_of_the_host_are_drawn_in_each_run():
 
 def test_the_source_of_random_numbers_is_that_of_the_run():
     run = compiled(lambda x: x + torch.rand(64, device=x.device))
-    x = torch.zeros(64, device="neuron_sim")
+    x = torch.zeros(64, device=DEVICE_TYPE)
     found = {}
     try:
         for source in ("host", "chip", "host", "chip"):
@@ -146,7 +147,7 @@ def test_the_source_of_random_numbers_is_that_of_the_run():
 
 def test_strict_mode_changes_no_numbers_of_a_graph():
     run = compiled(lambda x: torch.nn.functional.dropout(x + torch.rand_like(x), 0.5))
-    x = torch.zeros(64, device="neuron_sim")
+    x = torch.zeros(64, device=DEVICE_TYPE)
     torch.manual_seed(4)
     expected = [run(x).cpu() for _ in range(2)]
     torch.manual_seed(4)

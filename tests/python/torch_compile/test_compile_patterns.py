@@ -8,6 +8,7 @@ from compile_support import (
     on_device,
     only_graph,
 )
+from device_type import DEVICE_TYPE
 
 TOLERANCES = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 2e-2}
 
@@ -91,7 +92,7 @@ def test_a_norm_of_integers_in_fp32_stays_in_fp32():
 
     x = torch.arange(1, 31, dtype=torch.int32).reshape(3, 10)
     for each in (function, norm):
-        torch.testing.assert_close(compiled(each)(x.to("neuron_sim")).cpu(), each(x))
+        torch.testing.assert_close(compiled(each)(x.to(DEVICE_TYPE)).cpu(), each(x))
 
 
 def test_one_number_has_no_row():

@@ -10,6 +10,7 @@ from compile_support import (
     on_device,
     only_graph,
 )
+from device_type import DEVICE_TYPE
 from torch import nn
 from torch.nn import functional as F
 
@@ -53,7 +54,7 @@ def test_another_constant_is_no_gelu(factor):
 
 @pytest.mark.parametrize("rows", [1, 128, 131])
 def test_a_residual_and_its_norm_are_one_kernel(rows):
-    norm = nn.LayerNorm(600).to("neuron_sim")
+    norm = nn.LayerNorm(600).to(DEVICE_TYPE)
     x, y = on_device(rows, 600), on_device(rows, 600, seed=1)
     emitted, found, expected = kernels_left(lambda x, y: norm(x + y), x, y)
     assert emitted == 1
@@ -62,7 +63,7 @@ def test_a_residual_and_its_norm_are_one_kernel(rows):
 
 def test_what_only_products_read_is_never_stored_unrounded():
     torch.manual_seed(0)
-    layers = nn.Sequential(nn.Linear(96, 200), nn.GELU(), nn.Linear(200, 96)).to("neuron_sim")
+    layers = nn.Sequential(nn.Linear(96, 200), nn.GELU(), nn.Linear(200, 96)).to(DEVICE_TYPE)
     x = on_device(130, 96)
     emitted, found, _ = kernels_left(layers, x, **CAST)
     assert emitted == 3, "the input is rounded, the hidden values are as they are written"
@@ -75,7 +76,7 @@ def test_what_only_products_read_is_never_stored_unrounded():
 def test_an_encoder_layer_moves_little_more_than_its_weights():
     torch.manual_seed(0)
     layer = nn.TransformerEncoderLayer(256, 4, 512, dropout=0.0, batch_first=True).eval()
-    layer.to("neuron_sim")
+    layer.to(DEVICE_TYPE)
     x = on_device(1, 128, 256)
     call = compiled(layer, options=CAST)
     with torch.no_grad():
@@ -89,7 +90,7 @@ def test_an_encoder_layer_moves_little_more_than_its_weights():
 
 
 @pytest.mark.parametrize("keys", [256, 384])
-@pytest.mark.parametrize("device", ["neuron_sim:0", "neuron_sim:1"])
+@pytest.mark.parametrize("device", [f"{DEVICE_TYPE}:0", f"{DEVICE_TYPE}:1"])
 def test_one_row_attends_to_many_keys_without_the_sums_that_nobody_reads(keys, device):
     q = on_device(1, 3, 1, 64, device=device)
     k, v = (on_device(1, 3, keys, 64, seed=seed, device=device) for seed in (1, 2))
