@@ -9,8 +9,8 @@ from typing import Literal
 DEVICE = "NEURON_SIM_DEVICE"
 """The name of the device in PyTorch: `neuron_sim`, or `neuron` as in TorchNeuron (`--device`)."""
 
-DEVICE_NAMES = ("neuron_sim", "neuron")
-"""The first one is the default. csrc/registration/registration.cpp registers the name."""
+DEVICE_NAMES = OWN_NAME, VENDORS_NAME = "neuron_sim", "neuron"
+"""The first one is the default. csrc/runtime/device_name.cpp knows them too."""
 
 SEMANTICS = "NEURON_SIM_SEMANTICS"
 """`vendor`: where TorchNeuron differs from torch, so does the device; `torch`: it never does."""
@@ -58,14 +58,14 @@ def device_name() -> str:
 
     ValueError for a name that is not in DEVICE_NAMES.
     """
-    return _one_of(DEVICE, DEVICE_NAMES, DEVICE_NAMES[0])
+    return _one_of(DEVICE, DEVICE_NAMES, OWN_NAME)
 
 
 @functools.cache
 def semantics() -> Literal["vendor", "torch"]:
     """Whom the device follows in this process, from NEURON_SIM_SEMANTICS; without it the vendor
     under the name `neuron`, else torch. ValueError for anything else."""
-    by_name = "vendor" if device_name() == "neuron" else "torch"
+    by_name = "vendor" if device_name() == VENDORS_NAME else "torch"
     return _one_of(SEMANTICS, ("vendor", "torch"), by_name)  # type: ignore[return-value]
 
 

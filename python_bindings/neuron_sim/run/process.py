@@ -24,5 +24,5 @@ def install() -> None:
 
 def follow_device_name() -> None:
     """Installs the import hook in a process whose device has the vendor's name."""
-    if os.environ.get(settings.DEVICE) == "neuron":
+    if os.environ.get(settings.DEVICE) == settings.VENDORS_NAME:
         aliases.install(override=os.environ.get(settings.OVERRIDE) == "1")

@@ -9,11 +9,12 @@ from __future__ import annotations
 import atexit
 import sys
 import types
+from importlib.metadata import entry_points
 from typing import NoReturn
 
 from neuron_sim._build import TORCH_SERIES
 from neuron_sim.sanitizer import checking
-from neuron_sim.settings import DEVICE_NAMES, device_name
+from neuron_sim.settings import OWN_NAME, VENDORS_NAME, device_name
 from neuron_sim.torch_backend import client_choices
 from neuron_sim.torch_backend.exit import settle
 from neuron_sim.torch_compile import default_backend
@@ -26,6 +27,10 @@ class BackendUnavailableError(AttributeError, RuntimeError):
 
     Also an AttributeError, so that PyTorch's `hasattr` probes of device modules stay harmless.
     """
+
+
+class NameTakenError(ImportError):
+    """The vendor's device is installed, and NEURON_SIM_DEVICE asks for its name."""
 
 
 class UnavailableDeviceModule(types.ModuleType):
@@ -82,6 +87,8 @@ def register() -> None:
 
     if _registered:
         return
+    name = device_name()
+    _check_name_is_free(name)
     _check_torch_version(str(torch.__version__), TORCH_SERIES)
     from neuron_sim import _C  # type: ignore[attr-defined]
 
@@ -97,7 +104,6 @@ def register() -> None:
     )
 
     # The C++ library has set the name already; this adds the aliases that Python knows.
-    name = device_name()
     torch.utils.rename_privateuse1_backend(name)
     _replace_device_module(name, device_module)
     atexit.register(settle)
@@ -117,6 +123,16 @@ def register() -> None:
     checking.watch_process()
 
 
+def _check_name_is_free(name: str) -> None:
+    """NameTakenError rather than two devices that fight for a name, whichever comes first."""
+    points = entry_points(group="torch.backends")
+    if name == VENDORS_NAME and any(point.value.startswith("torch_neuronx") for point in points):
+        raise NameTakenError(
+            f"NEURON_SIM_DEVICE is {name}, but the vendor's torch_neuronx, whose device has "
+            f"this name, is installed: set it to {OWN_NAME}, or uninstall torch_neuronx"
+        )
+
+
 def _check_torch_version(running: str, built_for: str) -> None:
     public = running.split("+")[0]
     wanted = built_for.split("+")[0]
@@ -132,7 +148,7 @@ def _replace_device_module(name: str, module: types.ModuleType) -> None:
     """Makes `module` torch.neuron_sim and, under another name of the device, that attribute too."""
     import torch  # the package works without it
 
-    for attribute in {name, DEVICE_NAMES[0]}:
+    for attribute in {name, OWN_NAME}:
         if hasattr(torch, attribute):  # the stand-in of an earlier failure
             delattr(torch, attribute)
             sys.modules.pop(f"torch.{attribute}", None)
@@ -146,9 +162,11 @@ def _leave_reason(error: BaseException) -> None:
     try:
         import torch  # the package works without it
 
-        name = torch._C._get_privateuse1_backend_name()
-        if name not in DEVICE_NAMES:  # the library has not set one
-            name = DEVICE_NAMES[0]
+        if isinstance(error, NameTakenError):
+            torch.neuron_sim = sys.modules["torch.neuron_sim"] = module
+            return
+        is_named = "neuron_sim._C" in sys.modules  # by the library
+        name = torch._C._get_privateuse1_backend_name() if is_named else OWN_NAME
         torch.utils.rename_privateuse1_backend(name)
         _replace_device_module(name, module)
     except Exception:  # e.g. another backend has taken PrivateUse1

@@ -9,11 +9,12 @@ import pytest
 PRELUDE = "import os, torch; NAME = os.environ.get('NEURON_SIM_DEVICE') or 'neuron_sim'\n"
 
 
-def run(name, script, cwd=None):
+def run(name, script, cwd=None, **settings):
     """What a Python process prints whose device has this name; None for no setting."""
     environment = {key: value for key, value in os.environ.items() if key != "NEURON_SIM_DEVICE"}
     if name is not None:
         environment["NEURON_SIM_DEVICE"] = name
+    environment.update(settings)
     command = [sys.executable, "-W", "ignore", "-c", PRELUDE + script]
     result = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=cwd)
     assert result.returncode == 0, result.stderr
@@ -121,3 +122,37 @@ def test_tensors_torchscript_and_exported_programs_move_between_the_names(tmp_pa
     assert places == f"{reader}:0 {reader}:1 [1.0, 1.0, 1.0]"
     assert [traced, exported] == written * 2 and mapped == "cpu"
     assert "read" not in errors and len(errors) == 4
+
+
+VENDORS = """
+import sys
+assert isinstance(sys.modules["torch.neuron_sim"], type(sys)) and not hasattr(torch, "neuron")
+print(torch._C._get_privateuse1_backend_name())
+try:
+    torch.neuron_sim.synchronize()
+except RuntimeError as error:
+    print(error)
+"""
+
+
+def test_the_vendors_device_that_is_installed_keeps_its_name(tmp_path):
+    information = tmp_path / "torch_neuronx-2.14.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Name: torch-neuronx\nVersion: 2.14.0\n")
+    (information / "entry_points.txt").write_text(
+        "[torch.backends]\nzz_neuron = torch_neuronx:_autoload\n"
+    )
+    (tmp_path / "torch_neuronx.py").write_text("def _autoload(): print('the vendor')\n")
+    assert run("neuron", VENDORS, PYTHONPATH=str(tmp_path)) == [
+        "the vendor",
+        "privateuseone",
+        "the neuron_sim device is not available: NameTakenError: NEURON_SIM_DEVICE is neuron, but "
+        "the vendor's torch_neuronx, whose device has this name, is installed: set it to "
+        "neuron_sim, or uninstall torch_neuronx",
+    ]
+    last = "import torch_neuronx; print(torch_neuronx.__file__); print(torch.ones(1, device=NAME))"
+    assert run("neuron_sim", last, PYTHONPATH=str(tmp_path)) == [
+        "the vendor",
+        str(tmp_path / "torch_neuronx.py"),
+        "tensor([1.], device='neuron_sim:0')",
+    ]

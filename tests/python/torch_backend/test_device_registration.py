@@ -11,7 +11,7 @@ import torch
 from device_type import DEVICE_TYPE, OWN_NAME
 
 HAS_ENTRY_POINT = any(
-    point.name == DEVICE_TYPE for point in importlib.metadata.entry_points(group="torch.backends")
+    point.name == "neuron_sim" for point in importlib.metadata.entry_points(group="torch.backends")
 )
 needs_entry_point = pytest.mark.skipif(
     not HAS_ENTRY_POINT, reason="neuron_sim is not installed, so PyTorch cannot find it by itself"
@@ -96,8 +96,8 @@ def test_the_device_module_is_registered_once_under_both_names():
 
 
 def test_methods_are_generated():
-    tensor = torch.ones(2).neuron_sim(1)
-    assert tensor.is_neuron_sim and tensor.device.index == 1
+    tensor = getattr(torch.ones(2), DEVICE_TYPE)(1)
+    assert getattr(tensor, f"is_{DEVICE_TYPE}") and tensor.device.index == 1
     assert tensor.untyped_storage().is_neuron_sim
     assert torch.nn.Linear(2, 2).neuron_sim().weight.is_neuron_sim
     assert not torch.ones(2).is_neuron_sim
