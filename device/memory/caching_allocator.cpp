@@ -43,8 +43,9 @@ CachingAllocator::CachingAllocator(Hbm& hbm, int device, Clock clock, EndOfStrea
 void* CachingAllocator::allocate(Bytes bytes, StreamId stream) {
   require(bytes.count >= 0, "an allocation has no negative size");
   if (bytes.count == 0) return nullptr;
+  prepare_record();
   const std::lock_guard lock(mutex_);
-  if (bytes.count > statistics_.limit.count) fail_out_of_memory(bytes.count);
+  if (bytes.count > statistics_.limit.count) fail_out_of_memory(bytes.count, stream);
   const int64_t size = rounded(bytes.count, kRounding);
   reclaim(clock_.now());
   Block* block = take_recent(size, stream);
@@ -60,7 +61,23 @@ void* CachingAllocator::allocate(Bytes bytes, StreamId stream) {
   statistics_.bytes.add(block->size);
   statistics_.requested_bytes.add(bytes.count);
   count_active(*block, true);
+  record(MemoryAction::kAllocate, block->start, bytes.count, stream);
   return block->start;
+}
+
+void CachingAllocator::prepare_record() const {
+  if (MemoryRecorder* const recorder = recorder_) recorder->prepare();
+}
+
+void CachingAllocator::record(MemoryAction action, const void* address, int64_t size,
+                              StreamId stream) const {
+  MemoryRecorder* const recorder = recorder_;
+  if (recorder == nullptr) return;
+  MemoryEvent event{action, address, size, stream, clock_.now()};
+  if (action == MemoryAction::kOutOfMemory) {
+    event.available = statistics_.limit.count - hbm_.statistics(device_).bytes.current;
+  }
+  recorder->add(device_, event);
 }
 
 /// The block that was freed last, if it is one of that size.
@@ -98,7 +115,7 @@ CachingAllocator::Block* CachingAllocator::reserve(int64_t bytes, int64_t size, 
   if (Block* block = new_segment(segment_size(size), pool, stream)) return block;
   // The last bytes of HBM may be fewer than a segment's.
   if (Block* block = new_segment(size, pool, stream)) return block;
-  fail_out_of_memory(bytes);
+  fail_out_of_memory(bytes, stream);
 }
 
 CachingAllocator::Block* CachingAllocator::new_segment(int64_t size, Pool& pool, StreamId stream) {
@@ -115,6 +132,7 @@ CachingAllocator::Block* CachingAllocator::new_segment(int64_t size, Pool& pool,
   block->pool = &pool;
   statistics_.segments.add(1);
   statistics_.reserved_bytes.add(size);
+  record(MemoryAction::kNewSegment, start, size, stream);
   return blocks_.emplace(start, std::move(block)).first->second.get();
 }
 
@@ -139,6 +157,7 @@ void CachingAllocator::split(Block* block, int64_t size) {
 
 void CachingAllocator::free(void* pointer) {
   if (pointer == nullptr) return;
+  prepare_record();
   const std::lock_guard lock(mutex_);
   const auto found = blocks_.find(pointer);
   require(found != blocks_.end() && !found->second->free, "a freed block is one that is in use");
@@ -146,6 +165,7 @@ void CachingAllocator::free(void* pointer) {
   statistics_.blocks.remove(1);
   statistics_.bytes.remove(block->size);
   statistics_.requested_bytes.remove(block->requested);
+  record(MemoryAction::kFree, pointer, block->requested, block->stream);
   Picoseconds end{};
   for (const StreamId user : block->users) end = std::max(end, end_of_stream_(user));
   block->users.clear();
@@ -216,6 +236,7 @@ void CachingAllocator::release_segments() {
       statistics_.segments.remove(1);
       statistics_.reserved_bytes.remove(block->size);
       std::byte* start = block->start;
+      record(MemoryAction::kReleaseSegment, start, block->size, block->stream);
       blocks_.erase(start);
       hbm_.free(start);
     }
@@ -223,6 +244,7 @@ void CachingAllocator::release_segments() {
 }
 
 void CachingAllocator::release_cached() {
+  prepare_record();
   const std::lock_guard lock(mutex_);
   settle();
   wait_for_users();
@@ -236,11 +258,13 @@ void CachingAllocator::count_active(const Block& block, bool active) {
   } else {
     statistics_.active_blocks.remove(1);
     statistics_.active_bytes.remove(block.size);
+    record(MemoryAction::kFreed, block.start, block.requested, block.stream);
   }
 }
 
-void CachingAllocator::fail_out_of_memory(int64_t bytes) {
+void CachingAllocator::fail_out_of_memory(int64_t bytes, StreamId stream) {
   ++statistics_.failures;
+  record(MemoryAction::kOutOfMemory, nullptr, bytes, stream);
   const int64_t limit = statistics_.limit.count;
   const int64_t reserved = statistics_.reserved_bytes.current;
   const int64_t used = statistics_.bytes.current;
@@ -265,6 +289,31 @@ MemoryStatistics CachingAllocator::statistics() {
       result.split_bytes += block->size;
     }
   }
+  return result;
+}
+
+std::vector<MemorySegment> CachingAllocator::segments() {
+  const std::lock_guard lock(mutex_);
+  settle();
+  std::set<const Block*> pending;
+  for (const auto& [end, block] : used_) pending.insert(block);
+  std::vector<MemorySegment> result;
+  for (const auto& [start, first] : blocks_) {
+    if (first->previous != nullptr) continue;
+    MemorySegment segment{start, 0, first->stream, first->pool == &small_, {}};
+    for (const Block* block = first.get(); block != nullptr; block = block->next) {
+      const auto state = block->free                 ? MemoryBlock::State::kFree
+                         : pending.count(block) != 0 ? MemoryBlock::State::kPendingFree
+                                                     : MemoryBlock::State::kAllocated;
+      segment.blocks.push_back(
+          {block->start, block->size, block->free ? 0 : block->requested, state});
+      segment.size += block->size;
+    }
+    result.push_back(std::move(segment));
+  }
+  std::sort(result.begin(), result.end(), [](const MemorySegment& a, const MemorySegment& b) {
+    return std::less<>()(a.address, b.address);
+  });
   return result;
 }
 

@@ -2,6 +2,7 @@
 // Reuses the HBM of one device as PyTorch's CUDA allocator does: what a program has used stays
 // reserved, in segments that are split into blocks and merged again.
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 
 #include "device/base/units.h"
 #include "device/memory/hbm.h"
+#include "device/memory/memory_recorder.h"
 
 namespace neuron_sim {
 
@@ -64,6 +66,10 @@ class CachingAllocator {
   void release_cached();
 
   MemoryStatistics statistics();
+  /// All segments, by address.
+  std::vector<MemorySegment> segments();
+  /// Tells `recorder` what happens from now on; nullptr: nobody. It must live for ever.
+  void set_recorder(MemoryRecorder* recorder) { recorder_ = recorder; }
   void reset_peak();
   void reset_accumulated();
 
@@ -100,7 +106,9 @@ class CachingAllocator {
   void release_segments();
   void wait_for_users();
   void count_active(const Block& block, bool active);
-  [[noreturn]] void fail_out_of_memory(int64_t bytes);
+  void prepare_record() const;
+  void record(MemoryAction action, const void* address, int64_t size, StreamId stream) const;
+  [[noreturn]] void fail_out_of_memory(int64_t bytes, StreamId stream);
 
   Hbm& hbm_;
   int device_;
@@ -113,6 +121,7 @@ class CachingAllocator {
   Block* recent_ = nullptr;
   std::multimap<Picoseconds, Block*> used_;  ///< freed, but used by another stream until then
   MemoryStatistics statistics_;
+  std::atomic<MemoryRecorder*> recorder_{nullptr};
 };
 
 }  // namespace neuron_sim

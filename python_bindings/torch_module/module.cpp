@@ -19,6 +19,7 @@
 #include "python_bindings/torch_module/graphs.h"
 #include "python_bindings/torch_module/kernel_launch.h"
 #include "python_bindings/torch_module/launches.h"
+#include "python_bindings/torch_module/memory.h"
 
 namespace py = pybind11;
 
@@ -127,6 +128,7 @@ PYBIND11_MODULE(_C, m) {
   bind_launches(m);
   bind_kernel_launch(m);
   bind_distributed(m);
+  bind_memory(m);
 }
 
 }  // namespace neuron_sim

@@ -14,7 +14,7 @@ import torch
 from neuron_sim import _C  # type: ignore[attr-defined]
 from neuron_sim.sanitizer.checking import Finding, SanitizeError, sanitize
 from neuron_sim.settings import device_name
-from neuron_sim.torch_backend import amp, random
+from neuron_sim.torch_backend import amp, memory, random
 from neuron_sim.torch_backend.distributed import Collective, one_rank_of, record_collectives
 from neuron_sim.torch_backend.fallback import (
     Fallback,
@@ -44,6 +44,7 @@ from neuron_sim.torch_backend.memory import (
     mem_get_info,
     memory_allocated,
     memory_reserved,
+    memory_snapshot,
     memory_stats,
     memory_summary,
     reset_accumulated_memory_stats,
@@ -139,8 +140,10 @@ __all__ = [
     "max_memory_allocated",
     "max_memory_reserved",
     "mem_get_info",
+    "memory",
     "memory_allocated",
     "memory_reserved",
+    "memory_snapshot",
     "memory_stats",
     "memory_summary",
     "one_rank_of",

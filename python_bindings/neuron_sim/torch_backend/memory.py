@@ -7,7 +7,15 @@ from typing import Any
 import torch
 
 from neuron_sim.settings import device_name
+from neuron_sim.torch_backend.memory_history import (  # noqa: F401 - vendor's names
+    _dump_snapshot,
+    _record_memory_history,
+    _snapshot,
+    memory_snapshot,
+)
 from neuron_sim.torch_backend.state import DeviceLike, device_index
+
+_KINDS = ("current", "peak", "allocated", "freed")
 
 
 def memory_allocated(device: DeviceLike = None) -> int:
@@ -35,8 +43,15 @@ def max_memory_reserved(device: DeviceLike = None) -> int:
 
 
 def memory_stats(device: DeviceLike = None) -> dict[str, Any]:
-    """Counters by name, as in torch.accelerator.memory_stats."""
-    return torch.accelerator.memory_stats(device_index(device))
+    """Counters by name, as in torch.accelerator.memory_stats, and those of the vendor's guide
+    (torch/guides/memory-profiling-guide): `allocated_bytes`, `reserved_bytes` and `active_bytes`
+    with `current`, `peak`, `allocated` and `freed`, `allocation_requests`, `num_tensor_frees`."""
+    statistics = torch.accelerator.memory_stats(device_index(device))
+    for name in ("allocated_bytes", "reserved_bytes", "active_bytes"):
+        statistics[name] = {kind: statistics[f"{name}.all.{kind}"] for kind in _KINDS}
+    statistics["allocation_requests"] = statistics["allocation.all.allocated"]
+    statistics["num_tensor_frees"] = statistics["allocation.all.freed"]
+    return statistics
 
 
 def reset_peak_memory_stats(device: DeviceLike = None) -> None:
@@ -60,30 +75,33 @@ def empty_cache() -> None:
     torch.accelerator.empty_cache()
 
 
-def memory_summary(device: DeviceLike = None) -> str:
-    """A table of memory_stats, as in torch.cuda.memory_summary."""
+_ROWS = [
+    ("allocated memory", "allocated_bytes"),
+    ("active memory", "active_bytes"),
+    ("reserved memory", "reserved_bytes"),
+    ("requested memory", "requested_bytes"),
+    ("non-releasable memory", "inactive_split_bytes"),
+    ("allocations", "allocation"),
+    ("active allocations", "active"),
+    ("segments", "segment"),
+]
+"""Lines of memory_summary, the three of the short one first."""
+
+
+def memory_summary(device: DeviceLike = None, abbreviated: bool = False) -> str:
+    """A table of memory_stats, as in torch.cuda.memory_summary; abbreviated: of allocated, active
+    and reserved memory only."""
     statistics = memory_stats(device)
     free, total = mem_get_info(device)
-    rows = [
-        ("allocated memory", "allocated_bytes", True),
-        ("active memory", "active_bytes", True),
-        ("requested memory", "requested_bytes", True),
-        ("reserved memory", "reserved_bytes", True),
-        ("non-releasable memory", "inactive_split_bytes", True),
-        ("allocations", "allocation", False),
-        ("active allocations", "active", False),
-        ("segments", "segment", False),
-    ]
+    place = torch.device(device_name(), device_index(device))
     lines = [
-        f"{device_name()}:{device_index(device)}: {_size(total)} of HBM, {_size(free)} free, "
+        f"Neuron Memory Summary, Device {place}: {_size(total)} of HBM, {_size(free)} free, "
         f"{statistics['num_ooms']} out of memory, {statistics['num_alloc_retries']} retries",
         f"{'':<22}{'now':>14}{'peak':>14}{'allocated':>14}{'freed':>14}",
     ]
-    for title, name, is_bytes in rows:
-        values = [
-            statistics[f"{name}.all.{kind}"] for kind in ("current", "peak", "allocated", "freed")
-        ]
-        shown = [_size(value) if is_bytes else str(value) for value in values]
+    for title, name in _ROWS[:3] if abbreviated else _ROWS:
+        values = [statistics[f"{name}.all.{kind}"] for kind in _KINDS]
+        shown = [_size(value) if name.endswith("_bytes") else str(value) for value in values]
         lines.append(f"{title:<22}" + "".join(f"{value:>14}" for value in shown))
     return "\n".join(lines)
 

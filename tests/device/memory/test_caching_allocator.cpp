@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <random>
+#include <vector>
 
 #include "device/base/errors.h"
 
@@ -68,6 +69,67 @@ TEST_F(CachingAllocation, ABlockThatAnotherStreamUsesIsReusedWhenThatHasEnded) {
   EXPECT_NE(take(1000), block);
   now = {500};
   EXPECT_EQ(take(1000), block);
+}
+
+/// Keeps what it is told.
+class Recorder final : public MemoryRecorder {
+ public:
+  void prepare() override { ++prepared; }
+  void add(int /*device*/, const MemoryEvent& event) override { events.push_back(event); }
+  int prepared = 0;
+  std::vector<MemoryEvent> events;
+};
+
+TEST_F(CachingAllocation, ARecorderHearsOfEveryAllocationFreeAndSegment) {
+  using A = MemoryAction;
+  static auto* const recorder = new Recorder;  // must live for ever
+  memory.set_recorder(recorder);
+  void* block = take(1000, 3);
+  memory.record_use(block, 7);
+  ends[7] = {500};
+  memory.free(block);
+  memory.release_cached();
+  EXPECT_THROW(take(65 * kMebibyte), KernelError);
+  memory.set_recorder(nullptr);
+  take(10);
+  const std::vector<A> wanted{A::kNewSegment, A::kAllocate,       A::kFree,
+                              A::kFreed,      A::kReleaseSegment, A::kOutOfMemory};
+  std::vector<A> heard;
+  for (const MemoryEvent& event : recorder->events) heard.push_back(event.action);
+  EXPECT_EQ(heard, wanted);
+  EXPECT_EQ(recorder->prepared, 4);
+  EXPECT_EQ(recorder->events[0].size, CachingAllocator::kSmallSegment);
+  EXPECT_EQ(recorder->events[1].address, block);
+  EXPECT_EQ(recorder->events[1].size, 1000);
+  EXPECT_EQ(recorder->events[1].stream, 3);
+  EXPECT_EQ(recorder->events[3].time, Picoseconds{500});
+  EXPECT_EQ(recorder->events[5].available, 64 * kMebibyte);
+}
+
+TEST_F(CachingAllocation, SegmentsListTheirBlocksWithoutGaps) {
+  void* first = take(1000);
+  void* second = take(2000);
+  void* third = take(3000);
+  memory.record_use(second, 7);
+  ends[7] = {500};
+  memory.free(first);
+  memory.free(second);
+  const std::vector<MemorySegment> segments = memory.segments();
+  ASSERT_EQ(segments.size(), 1U);
+  EXPECT_TRUE(segments[0].small);
+  EXPECT_EQ(segments[0].size, CachingAllocator::kSmallSegment);
+  const std::vector<MemoryBlock>& blocks = segments[0].blocks;
+  ASSERT_EQ(blocks.size(), 4U);
+  EXPECT_EQ(blocks[0].state, MemoryBlock::State::kFree);
+  EXPECT_EQ(blocks[1].state, MemoryBlock::State::kPendingFree);
+  EXPECT_EQ(blocks[2].state, MemoryBlock::State::kAllocated);
+  EXPECT_EQ(blocks[2].address, third);
+  EXPECT_EQ(blocks[2].requested, 3000);
+  EXPECT_EQ(blocks[3].state, MemoryBlock::State::kFree);
+  for (size_t i = 1; i < blocks.size(); ++i) {
+    EXPECT_EQ(blocks[i].address,
+              static_cast<const std::byte*>(blocks[i - 1].address) + blocks[i - 1].size);
+  }
 }
 
 TEST_F(CachingAllocation, AUseOfTheBlocksOwnStreamDelaysNothing) {

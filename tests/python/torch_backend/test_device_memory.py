@@ -99,9 +99,28 @@ def test_the_summary_shows_the_statistics():
     kept = torch.empty(3 << 20, dtype=torch.uint8, device=f"{DEVICE_TYPE}:1")
     text = device_module.memory_summary(1)
     total = device_module.get_device_properties(1).total_memory / GIB
-    assert text.startswith(f"{DEVICE_TYPE}:1: {total:.2f} GiB of HBM")
+    assert text.startswith(f"Neuron Memory Summary, Device {DEVICE_TYPE}:1: {total:.2f} GiB of HBM")
     (row,) = (line for line in text.splitlines() if line.startswith("allocated memory"))
     assert f"{device_module.memory_allocated(1) / (1 << 20):.2f} MiB" in row and kept.nbytes
+    short = device_module.memory_summary(1, abbreviated=True).splitlines()
+    assert short == text.splitlines()[: len(short)] and len(short) == 5
+
+
+def test_statistics_have_the_names_of_the_vendors_guide():
+    kept = torch.empty(3 << 20, dtype=torch.uint8, device=f"{DEVICE_TYPE}:1")
+    device_module.reset_accumulated_memory_stats(1)
+    before = device_module.memory_stats(1)
+    other = torch.empty_like(kept)
+    del other
+    after = device_module.memory_stats(1)
+    assert after["allocation_requests"] - before["allocation_requests"] == 1
+    assert after["num_tensor_frees"] - before["num_tensor_frees"] == 1
+    allocated = after["allocated_bytes"]
+    assert allocated["current"] == device_module.memory_allocated(1) >= kept.nbytes
+    assert allocated["peak"] == device_module.max_memory_allocated(1)
+    assert allocated["allocated"] == allocated["freed"] == 3 << 20
+    assert after["reserved_bytes"]["current"] == device_module.memory_reserved(1)
+    assert after["active_bytes"]["current"] == after["active_bytes.all.current"]
 
 
 def test_empty_cache_keeps_live_tensors():
