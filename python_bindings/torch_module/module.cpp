@@ -50,6 +50,15 @@ py::dict device_properties(int device) {
   });
 }
 
+/// Occupies the core of `device` for `cycles` of its vector engine, on the current stream.
+void sleep_cycles(int device, int64_t cycles) {
+  TORCH_CHECK_VALUE(cycles >= 0, "torch.neuron_sim._sleep: 'cycles' is ", cycles,
+                    " and must not be negative");
+  const Architecture& architecture = device_architecture(checked_device(device));
+  const auto duration = architecture.clocks.vector.duration(static_cast<double>(cycles));
+  submit(device, Resource::kCore, duration);
+}
+
 const char* policy_name(FallbackPolicy policy) {
   switch (policy) {
     case FallbackPolicy::kAllow: return "allow";
@@ -112,6 +121,8 @@ PYBIND11_MODULE(_C, m) {
   m.def("default_generator", &default_generator_object);
   m.def("synchronize", &synchronize);
   m.def("simulated_time_ps", [](int device) { return simulated_time(device).count; });
+
+  m.def("sleep_cycles", &sleep_cycles);
 
   m.def("fallbacks", &fallback_facts);
   m.def("host_operators", &host_operators);

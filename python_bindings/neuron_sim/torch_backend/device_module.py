@@ -13,7 +13,7 @@ import torch
 
 from neuron_sim import _C  # type: ignore[attr-defined]
 from neuron_sim.sanitizer.checking import Finding, SanitizeError, sanitize
-from neuron_sim.settings import device_name
+from neuron_sim.settings import device_name, semantics
 from neuron_sim.torch_backend import amp, memory, random
 from neuron_sim.torch_backend.distributed import Collective, one_rank_of, record_collectives
 from neuron_sim.torch_backend.fallback import (
@@ -79,13 +79,20 @@ from neuron_sim.torch_backend.state import (
 from neuron_sim.torch_backend.streams import (
     Event,
     Stream,
+    StreamContext,
+    _sleep,  # noqa: F401 - as in torch.cuda
     current_stream,
     default_stream,
+    query,
+    record_event,
     set_stream,
     simulated_time,
     stream,
     synchronize,
+    wait_event,
+    wait_stream,
 )
+from neuron_sim.torch_backend.tensor_types import DTYPES, tensor_type
 from neuron_sim.torch_backend.timing_only import is_timing_only, timing_only
 from neuron_sim.torch_compile.compiled_graphs import (
     CompiledGraph,
@@ -104,6 +111,7 @@ __all__ = [
     "Launch",
     "SanitizeError",
     "Stream",
+    "StreamContext",
     "amp",
     "clear_kernel_cache",
     "compiled_graphs",
@@ -147,9 +155,11 @@ __all__ = [
     "memory_stats",
     "memory_summary",
     "one_rank_of",
+    "query",
     "random",
     "random_source",
     "record_collectives",
+    "record_event",
     "record_launches",
     "reset_accumulated_memory_stats",
     "reset_compiled_graphs",
@@ -171,6 +181,8 @@ __all__ = [
     "strict",
     "synchronize",
     "timing_only",
+    "wait_event",
+    "wait_stream",
 ]
 
 
@@ -230,7 +242,9 @@ def get_device_properties(device: DeviceLike = None) -> DeviceProperties:
 
 
 def get_device_name(device: DeviceLike = None) -> str:
-    """For example "NeuronCore-v3 (trn2, simulated)"."""
+    """For example "NeuronCore-v3 (trn2, simulated)"; in the vendor's semantics "neuron:0"."""
+    if semantics() == "vendor":
+        return f"{device_name()}:{device_index(device)}"
     return get_device_properties(device).name
 
 
@@ -253,9 +267,12 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 def __getattr__(name: str) -> Any:
     """PyTorch reads `_initialized`, for example when it recomputes activations with the random
     numbers of the forward pass, and TorchInductor for its code generators, whose import needs
-    TorchInductor."""
+    TorchInductor. The legacy tensor types are made when asked for."""
     if name == "_initialized":
         return is_initialized()
+    if name in DTYPES:
+        made = globals()[name] = tensor_type(device_name(), name)
+        return made
     if name in ("Scheduling", "PythonWrapperCodegen", "CppWrapperCodegen", "WrapperFxCodegen"):
         from neuron_sim.torch_backend import inductor  # needs TorchInductor
 

@@ -9,7 +9,7 @@ import torch
 
 from neuron_sim import _C  # type: ignore[attr-defined]
 from neuron_sim.settings import device_name
-from neuron_sim.torch_backend.state import DeviceLike, device_index
+from neuron_sim.torch_backend.state import DeviceLike, current_device, device_index
 
 
 class _OnDevice(type):
@@ -56,7 +56,7 @@ def set_stream(stream: torch.Stream) -> None:
     torch.accelerator.set_stream(stream)
 
 
-class stream:
+class StreamContext:
     """Context manager that makes a stream (and its device) current; None changes nothing."""
 
     def __init__(self, stream: torch.Stream | None) -> None:
@@ -82,6 +82,35 @@ class stream:
             set_stream(self._previous)
             _C.set_device(self._previous_device)
         return False
+
+
+stream = StreamContext
+
+
+def wait_stream(stream: torch.Stream) -> None:
+    """The current stream waits for what `stream` has been given so far."""
+    current_stream().wait_stream(stream)
+
+
+def wait_event(event: torch.Event) -> None:
+    """The current stream waits for `event`."""
+    current_stream().wait_event(event)
+
+
+def record_event(event: torch.Event | None = None) -> torch.Event:
+    """Records `event`, or a new one, on the current stream."""
+    return current_stream().record_event(event)
+
+
+def query() -> bool:
+    """Always true: everything has been computed when a call returns."""
+    return current_stream().query()
+
+
+def _sleep(cycles: int) -> None:
+    """Occupies the current stream for that many cycles of the vector engine, as torch.cuda._sleep
+    does. ValueError below 0."""
+    _C.sleep_cycles(current_device(), cycles)
 
 
 def synchronize(device: DeviceLike = None) -> None:
