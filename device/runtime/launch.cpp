@@ -14,6 +14,7 @@
 #include "device/memory/write_watch.h"
 #include "device/runtime/checking.h"
 #include "device/runtime/devices.h"
+#include "device/runtime/launch_blocking.h"
 #include "device/runtime/timing_only.h"
 
 namespace neuron_sim {
@@ -76,6 +77,8 @@ Listener& listener() {
   static auto* instance = new Listener;
   return *instance;
 }
+
+std::atomic<bool> blocking = false;
 
 void check_aliases(const Program& program, std::span<std::byte* const> arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -140,6 +143,7 @@ LaunchRecord launch(int device, Schedule::StreamId stream,
     record.span =
         tasks.submit(stream, Resource::kCore, record.timing.benchmark(*program.architecture));
   }
+  if (launch_blocking()) tasks.host().wait_until(record.span.end);
   if (!listener().listens.load(std::memory_order_acquire)) return record;
   std::shared_ptr<const std::function<void(const LaunchRecord&)>> call;
   {
@@ -161,6 +165,9 @@ void compute(int device, const std::shared_ptr<const Kernel>& kernel,
   const WritesOf writes{program, arguments};
   execute(program, kernel->plan(), core.of(program), arguments, thread_pool());
 }
+
+void set_launch_blocking(bool wanted) { blocking.store(wanted, std::memory_order_relaxed); }
+bool launch_blocking() { return blocking.load(std::memory_order_relaxed); }
 
 void set_launch_listener(std::function<void(const LaunchRecord&)> call) {
   const std::lock_guard lock(listener().mutex);

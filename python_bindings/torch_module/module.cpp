@@ -13,6 +13,7 @@
 #include "csrc/runtime/generator.h"
 #include "csrc/runtime/runtime.h"
 #include "device/runtime/devices.h"
+#include "device/runtime/launch_blocking.h"
 #include "device/runtime/timing_only.h"
 #include "python_bindings/core_module/signals.h"
 #include "python_bindings/torch_module/distributed.h"
@@ -123,6 +124,7 @@ PYBIND11_MODULE(_C, m) {
   m.def("simulated_time_ps", [](int device) { return simulated_time(device).count; });
 
   m.def("sleep_cycles", &sleep_cycles);
+  m.def("set_launch_blocking", &set_launch_blocking);
 
   m.def("fallbacks", &fallback_facts);
   m.def("host_operators", &host_operators);

@@ -7,6 +7,7 @@ Every import order works: `import torch` first (PyTorch calls `autoload` through
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 import types
 from importlib.metadata import entry_points
@@ -15,7 +16,7 @@ from typing import NoReturn
 from neuron_sim._build import TORCH_SERIES
 from neuron_sim.sanitizer import checking
 from neuron_sim.settings import OWN_NAME, VENDORS_NAME, device_name
-from neuron_sim.torch_backend import client_choices
+from neuron_sim.torch_backend import client_choices, vendor_environment
 from neuron_sim.torch_backend.exit import settle
 from neuron_sim.torch_compile import default_backend
 
@@ -90,6 +91,8 @@ def register() -> None:
     name = device_name()
     _check_name_is_free(name)
     _check_torch_version(str(torch.__version__), TORCH_SERIES)
+    if name == VENDORS_NAME:
+        vendor_environment.apply(os.environ)
     from neuron_sim import _C  # type: ignore[attr-defined]
 
     _check_torch_version(str(torch.__version__), _C.torch_version)
@@ -104,6 +107,8 @@ def register() -> None:
     )
 
     # The C++ library has set the name already; this adds the aliases that Python knows.
+    if name == VENDORS_NAME:
+        _C.set_launch_blocking(os.environ.get("NEURON_LAUNCH_BLOCKING") == "1")
     torch.utils.rename_privateuse1_backend(name)
     _replace_device_module(name, device_module)
     atexit.register(settle)

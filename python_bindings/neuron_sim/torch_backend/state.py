@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import Any, TypeAlias
 
 import torch
 
 from neuron_sim import _C  # type: ignore[attr-defined]
-from neuron_sim.settings import device_name
+from neuron_sim.settings import VENDORS_NAME, device_name
+from neuron_sim.torch_backend.vendor_environment import warn_of_inert
 
 _NAME = device_name()
 
@@ -48,6 +50,8 @@ def _lazy_init() -> None:
                 f"Cannot re-initialize {_NAME} in forked subprocess. To use {_NAME} with "
                 "multiprocessing, you must use the 'spawn' start method"
             )
+        if _NAME == VENDORS_NAME:
+            warn_of_inert(os.environ)
         _C.initialize()
         _initialized = True
 
