@@ -40,7 +40,7 @@ _NOT_HERE = frozenset({"framework", "runtime", "utils"})
 
 def __getattr__(name: str):
     """Subpackages are imported on first use."""
-    if name in ("isa", "collectives", "compiler", "measurement"):
+    if name in ("isa", "collectives", "compiler", "measurement", "simulator"):
         return _import_module(f"{__name__}.{name}")
     if not name.startswith("_") and hasattr(language, name):
         raise AttributeError(f"module 'nki' has no attribute '{name}'; it is nki.language.{name}.")

@@ -17,6 +17,7 @@ from types import FrameType, ModuleType
 
 ALIASED = {
     "neuronxcc": "neuron_sim.neuronxcc",
+    "libtorch_neuronx_lite": "neuron_sim.run.libtorch_neuronx_lite",
     "nki": "neuron_sim.nki",
     "torch_neuronx": "neuron_sim.run.torch_neuronx",
     "torch_xla": "neuron_sim.run.torch_xla",

@@ -1,22 +1,59 @@
-"""Stands in for torch_neuronx where it is missing: scripts import it for its side effects.
+"""Stands in for torch_neuronx where it is missing: TorchNeuron's names on the simulated device.
 
-`nki_jit` is `neuronxcc.nki.jit`, `nki_op` and `wrap_nki` are from `neuron_sim.nki.torch`;
-the rest of the package is missing.
+Importing it registers the device. `nki_jit` is `neuronxcc.nki.jit`, `nki_op` and `wrap_nki` are
+from `neuron_sim.nki.torch`; the functions of the device are those of `torch.neuron_sim`.
 """
 
+from importlib import import_module as _import_module
 from typing import Any
 
+from neuron_sim._build import TORCH_SERIES as _TORCH_SERIES
+from neuron_sim._build import VERSION as _VERSION
 from neuron_sim.neuronxcc.nki import jit as nki_jit
+from neuron_sim.torch_backend import registration as _registration
 
 __all__ = ["nki_jit"]
 
+__version__ = f"{_TORCH_SERIES}.0+neuron.sim.{_VERSION}"
+"""TorchNeuron has the version of its PyTorch; what follows tells this package."""
+
+_DEVICE = "neuron_sim.torch_backend.device_module"
+_HOMES = {
+    **dict.fromkeys(("nki_op", "wrap_nki"), "neuron_sim.nki.torch"),
+    **dict.fromkeys(
+        (
+            "Event", "Stream", "StreamContext", "_lazy_init", "current_device", "current_stream",
+            "default_stream", "device", "device_count", "empty_cache", "get_device_properties",
+            "get_dynamo_metrics", "max_memory_allocated", "max_memory_reserved",
+            "memory_allocated", "memory_reserved", "memory_stats", "memory_summary",
+            "reset_accumulated_memory_stats", "reset_dynamo_metrics", "reset_peak_memory_stats",
+            "set_device", "set_stream", "stream", "synchronize",
+        ),
+        _DEVICE,
+    ),
+}  # fmt: skip
+"""The modules of the names that need torch; each is imported when a name of it is asked for."""
+
 
 def __getattr__(name: str) -> Any:
-    if name in ("nki_op", "wrap_nki"):
-        from neuron_sim.nki import torch as operators  # needs torch
-
-        return getattr(operators, name)
+    if name in _HOMES:
+        return getattr(_import_module(_HOMES[name]), name)
+    if name == "is_neuron_runtime_initialized":
+        return _import_module(_DEVICE).is_initialized
+    if name in (
+        "distributed",
+        "memory",
+        "neuron",
+        "neuron_dynamo_backend",
+        "nki_hop",
+        "streams",
+        "utils",
+    ):
+        return _import_module(f"{__name__}.{name}")
     raise AttributeError(
-        f"torch_neuronx.{name} is not there: under `neuron-sim run` torch_neuronx is a stand-in "
-        "for scripts that only import it."
+        f"torch_neuronx.{name} is not there: under `neuron-sim run` torch_neuronx has the names "
+        "that TorchNeuron documents."
     )
+
+
+_registration.autoload()

@@ -1,0 +1,1 @@
+"""libtorch_neuronx_lite.nki: see nki_hop."""
