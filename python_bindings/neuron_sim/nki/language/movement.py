@@ -1,5 +1,6 @@
 """load, store, copy and device_print of the new language: wrappers without masks."""
 
+from ..isa.operators import NAMES
 from ..launch import printing
 from ..tracing import movement, operators
 from ..tracing.dtypes import dtype_of
@@ -23,6 +24,9 @@ def load_transpose2d(src, dtype=None):
 def copy(x, dtype=None):
     """A new SBUF tile with the elements of a tile."""
     return operators.copy(x, None if dtype is None else dtype_of(dtype))
+
+
+NAMES[copy] = "copy"
 
 
 def device_print(print_prefix, tensor):

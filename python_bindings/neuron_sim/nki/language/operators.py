@@ -1,14 +1,10 @@
 """nki.language: all operators; imported when the first of them is used."""
 
-from ..isa.operators import NAMES
 from . import operators_elementwise, operators_random, operators_reductions, operators_shapes
-from .movement import copy
 from .operators_elementwise import *  # noqa: F403
 from .operators_random import *  # noqa: F403
 from .operators_reductions import *  # noqa: F403
 from .operators_shapes import *  # noqa: F403
-
-NAMES[copy] = "copy"
 
 __all__ = [
     *operators_elementwise.__all__,

@@ -135,6 +135,15 @@ def test_functions_of_both_languages_and_of_numpy_name_operators(word):
     )
 
 
+@pytest.mark.parametrize("language", ["nki", "neuronxcc.nki"])
+def test_copy_names_an_operator_before_any_other_is_used(language):
+    code = (
+        "from neuron_sim.nki.isa.operators import operator_name as name\n"
+        f"import neuron_sim.{language}.language as nl; print(name(nl.copy))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "copy\n"
+
+
 def test_every_operator_is_one_of_the_builder_s():
     from neuron_sim import _core
 

@@ -1,6 +1,7 @@
 """load, store and copy of the old language."""
 
 from neuron_sim import _core
+from neuron_sim.nki.isa.operators import NAMES
 from neuron_sim.nki.tracing import movement, operators
 from neuron_sim.nki.tracing.dtypes import dtype_of
 
@@ -29,3 +30,6 @@ def copy(src, *, mask=None, dtype=None, **_options):
         if made is not None:
             return made
     return operators.copy(src, None if dtype is None else dtype_of(dtype), mask)
+
+
+NAMES[copy] = "copy"
