@@ -97,6 +97,7 @@ def register() -> None:
 
     _check_torch_version(str(torch.__version__), _C.torch_version)
     from neuron_sim.torch_backend import (  # these need the library, which is loaded now
+        attention_sharding,
         device_module,
         distributed,
         dynamo_import,
@@ -121,6 +122,7 @@ def register() -> None:
     printing.install()
     dynamo_import.install()
     mesh.install()
+    attention_sharding.install()
     other_name.install()
     default_backend.install()
     client_choices.install()
