@@ -1,0 +1,27 @@
+"""Runs at the start of every process of a public script: counts what it does on the device.
+
+At its end the process adds a line to the file PUBLIC_SCRIPTS_REPORT: launches, simulated
+milliseconds and the operators that fell back to the CPU.
+"""
+
+import atexit
+import json
+import os
+import sys
+
+
+def _report() -> None:
+    torch = sys.modules.get("torch")
+    device = getattr(torch, "neuron_sim", None)
+    if device is None or not device.is_initialized():
+        return
+    line = {
+        "milliseconds": max(device.simulated_time(index) for index in range(device.device_count()))
+        * 1e3,
+        "fallbacks": device.fallback_counts(),
+    }
+    with open(os.environ["PUBLIC_SCRIPTS_REPORT"], "a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+atexit.register(_report)
