@@ -9,6 +9,7 @@
 #include <torch/version.h>
 
 #include "csrc/aten/dispatch/fallback.h"
+#include "csrc/registration/xla_device.h"
 #include "csrc/runtime/errors.h"
 #include "csrc/runtime/generator.h"
 #include "csrc/runtime/runtime.h"
@@ -113,6 +114,7 @@ PYBIND11_MODULE(_C, m) {
   });
   m.def("is_in_bad_fork", [] { return torch::utils::is_device_in_bad_fork(kDeviceType); });
 
+  m.def("register_xla_device", &register_xla_device);
   m.def("device_count", &visible_devices);
   m.def("current_device", &current_device);
   m.def("set_device", &set_device);
