@@ -51,7 +51,7 @@ def calling_place() -> tuple[str, str]:
     while frame is not None:
         if frame.f_code is _CALL:
             module = frame.f_locals["self"]
-            modules.append(module._modules.get(_COMPILED) or module)
+            modules.append(getattr(module, _COMPILED, None) or module)
         elif not line:
             line = _line_of(frame)
         frame = frame.f_back
@@ -99,7 +99,7 @@ def _is_at(parent: nn.Module, name: str, child: nn.Module) -> bool:
     """Whether the parent still has the child under this name."""
     module: nn.Module | None = parent
     for each in name.split(".") if name else ():
-        module = None if module is None else module._modules.get(each)
+        module = getattr(module, each, None)
     return module is child
 
 

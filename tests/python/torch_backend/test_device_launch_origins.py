@@ -292,3 +292,12 @@ def test_counters_of_a_product_are_its_operands_and_sums():
     assert counters["multiply_accumulates"] == 64**3
     assert counters["hbm_read_bytes"] == 2 * 64 * 64 * 4
     assert counters["hbm_write_bytes"] == 64 * 64 * 4
+
+
+def test_a_scripted_module_is_an_origin():
+    """It has no ordinary table of its children."""
+    model = torch.jit.script(nn.Sequential(nn.Linear(2, 2))).to(DEVICE)
+    x = torch.ones(1, 2, device=DEVICE)
+    with torch.neuron_sim.record_launches() as launches:
+        nn.Sequential(model, nn.ReLU())(x)
+    assert [launch.module for launch in launches] == ["0", "1"]
