@@ -14,7 +14,7 @@ from neuron_sim import _C  # type: ignore[attr-defined]
 from neuron_sim.settings import device_name
 
 
-def register_backend() -> None:
+def register_backend(name: str = device_name()) -> None:
     """Registers the device's backend with torch.distributed; no effect when PyTorch has no c10d.
 
     `torch.distributed.init_process_group("neuron_sim")` uses it for device tensors; without a name,
@@ -22,9 +22,8 @@ def register_backend() -> None:
     """
     if not distributed.is_available() or not distributed.is_gloo_available():
         return
-    if hasattr(distributed.Backend, device_name().upper()):
-        return
-    distributed.Backend.register_backend(device_name(), _create, devices=[device_name()])
+    if not hasattr(distributed.Backend, name.upper()):
+        distributed.Backend.register_backend(name, _create, devices=[device_name()])
 
 
 def _create(store: Any, rank: int, size: int, timeout: timedelta) -> Any:

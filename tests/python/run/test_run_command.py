@@ -118,11 +118,11 @@ xm.mark_step()
 torch_xla.sync()
 print(torch.ones(2, device=xm.xla_device()).tolist())
 try:
-    import torch_xla.distributed
+    import torch_xla.experimental
 except ModuleNotFoundError as error:
     print(error)
 try:
-    torch_neuronx.trace
+    torch_neuronx.no_such_name
 except AttributeError as error:
     print(error)
 """,
@@ -132,7 +132,7 @@ except AttributeError as error:
     first, second, third = out.splitlines()
     assert first == "[1.0, 1.0]"
     assert second.endswith("beyond the simulator's stand-in for torch_xla, which is not installed.")
-    assert third.startswith("torch_neuronx.trace is not there: under `neuron-sim run`")
+    assert third.startswith("torch_neuronx.no_such_name is not there: under `neuron-sim run`")
 
 
 def vendor_package(folder: Path) -> Path:

@@ -1,0 +1,1 @@
+"""torch_xla.distributed: several processes, one for each NeuronCore."""
