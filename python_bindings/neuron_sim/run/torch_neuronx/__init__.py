@@ -10,9 +10,30 @@ from typing import Any
 from neuron_sim._build import TORCH_SERIES as _TORCH_SERIES
 from neuron_sim._build import VERSION as _VERSION
 from neuron_sim.neuronxcc.nki import jit as nki_jit
+from neuron_sim.run.torch_neuronx import experimental, xla_impl
+from neuron_sim.run.torch_neuronx.tracing import (
+    async_load,
+    dynamic_batch,
+    lazy_load,
+    move_trace_to_device,
+    replace_weights,
+    trace,
+)
+from neuron_sim.run.torch_neuronx.xla_impl.data_parallel import DataParallel
 from neuron_sim.torch_backend import registration as _registration
 
-__all__ = ["nki_jit"]
+__all__ = [
+    "DataParallel",
+    "async_load",
+    "dynamic_batch",
+    "experimental",
+    "lazy_load",
+    "move_trace_to_device",
+    "nki_jit",
+    "replace_weights",
+    "trace",
+    "xla_impl",
+]
 
 __version__ = f"{_TORCH_SERIES}.0+neuron.sim.{_VERSION}"
 """TorchNeuron has the version of its PyTorch; what follows tells this package."""
