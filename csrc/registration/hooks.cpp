@@ -8,6 +8,7 @@
 #include "csrc/runtime/generator.h"
 #include "csrc/runtime/host_allocator.h"
 #include "csrc/runtime/runtime.h"
+#include "csrc/runtime/semantics.h"
 #include "device/runtime/devices.h"
 
 namespace neuron_sim {
@@ -52,7 +53,12 @@ class Hooks final : public at::PrivateUse1HooksInterface {
   const at::Generator& getDefaultGenerator(DeviceIndex device) const override {
     return default_generator(device);
   }
-  at::Generator getNewGenerator(DeviceIndex device) const override { return new_generator(device); }
+  at::Generator getNewGenerator(DeviceIndex device) const override {
+    TORCH_CHECK_NOT_IMPLEMENTED(!vendor_semantics(), "torch.Generator(device=\"", kDeviceType,
+                                "\"): TorchNeuron has no such generators; its operators draw from "
+                                "torch.Generator(), the CPU's");
+    return new_generator(device);
+  }
   void resizePrivateUse1Bytes(const c10::Storage& storage, size_t bytes) const override {
     resize_storage(storage, bytes);
   }

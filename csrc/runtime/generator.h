@@ -24,12 +24,13 @@ NEURON_SIM_TORCH_API void set_random_source(RandomSource source);
 
 /// The default generator of device `index` (the current device when negative).
 const at::Generator& default_generator(int index);
-/// The generator that an operator on device `index` draws from: `given`, or the default one.
-/// c10::Error, as CUDA's, when `given` is of another kind of device.
+/// The generator that an operator on device `index` draws from: `given`, or the default one of the
+/// device; with vendor_semantics() that of the CPU. c10::Error, as CUDA's, when `given` is of
+/// another kind of device.
 at::Generator generator_or_default(const std::optional<at::Generator>& given, int index);
 /// A new generator of that device, seeded with PyTorch's default seed.
 at::Generator new_generator(int index);
-/// The CPU generator that produces the numbers of a device generator.
-at::Generator host_twin(const at::Generator& device_generator);
+/// The CPU generator that produces the numbers of a generator.
+at::Generator host_twin(const at::Generator& generator);
 
 }  // namespace neuron_sim

@@ -11,6 +11,7 @@
 #include "csrc/aten/shared/rows.h"
 #include "csrc/launch/kernel_call.h"
 #include "csrc/runtime/generator.h"
+#include "csrc/runtime/semantics.h"
 #include "ops/pointwise/pointwise.h"
 
 namespace neuron_sim {
@@ -19,6 +20,9 @@ namespace {
 using at::Tensor;
 
 constexpr double kNumbers = 16777216;  // 24 random bits
+
+/// TorchNeuron draws masks on the CPU, as it draws all random numbers.
+bool cpu_draws() { return vendor_semantics() && random_source() == RandomSource::kHost; }
 
 std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double probability,
                                           std::optional<bool> train) {
@@ -35,6 +39,12 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double probabilit
   const Tensor output = at::empty_like(dense);
   const Tensor mask = at::empty_like(dense, dense.options().dtype(at::kBool));
   Expression expression;
+  if (cpu_draws()) {
+    mask.bernoulli_(1 - probability);
+    expression.add_result(expression.input(0) * (1 / (1 - probability)) * expression.input(1));
+    run_pointwise(expression, {dense, mask}, output);
+    return {output, mask};
+  }
   const ElementValue kept =
       compare(AluOp::kGreaterEqual, expression.input(1), probability * kNumbers);
   expression.add_result(expression.input(0) * (1 / (1 - probability)) * kept);
@@ -52,6 +62,7 @@ Tensor& bernoulli(Tensor& self, double probability, std::optional<at::Generator>
               "bernoulli_ expects p to be in [0, 1], but got p=", probability);
   check_computable(self.scalar_type());
   if (!self.is_floating_point()) throw Refusal{"the device draws floating dtypes"};
+  if (cpu_draws()) throw Refusal{"the CPU draws random numbers"};
   generator_or_default(generator, self.device().index());
   at::assert_no_internal_overlap(self);
   if (self.numel() == 0) return self;

@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from neuron_sim._build import TORCH_SERIES
 from neuron_sim.sanitizer import checking
-from neuron_sim.settings import OWN_NAME, VENDORS_NAME, device_name
+from neuron_sim.settings import OWN_NAME, VENDORS_NAME, device_name, semantics
 from neuron_sim.torch_backend import client_choices, vendor_environment
 from neuron_sim.torch_backend.exit import settle
 from neuron_sim.torch_compile import default_backend
@@ -81,7 +81,8 @@ def autoload() -> None:
 def register() -> None:
     """Registers device, methods and module with PyTorch; does nothing the second time.
 
-    Raises ImportError when this PyTorch is not the one neuron_sim was built for.
+    Raises ImportError when this PyTorch is not the one neuron_sim was built for, ValueError for a
+    name or semantics that does not exist.
     """
     global _registered
     import torch  # may run all of this through the entry point before it returns
@@ -108,6 +109,7 @@ def register() -> None:
     )
 
     # The C++ library has set the name already; this adds the aliases that Python knows.
+    semantics()  # ValueError for one that does not exist
     if name == VENDORS_NAME:
         _C.set_launch_blocking(os.environ.get("NEURON_LAUNCH_BLOCKING") == "1")
     torch.utils.rename_privateuse1_backend(name)

@@ -1,0 +1,11 @@
+#pragma once
+// Whether operators follow torch or the vendor's device where the two differ.
+
+namespace neuron_sim {
+
+/// Whether operators behave as TorchNeuron's do where those differ from torch's
+/// (docs/torchneuron_differences.toml). NEURON_SIM_SEMANTICS says so, else the name of the device;
+/// read once. Python refuses other values than "vendor" and "torch" when it registers the device.
+bool vendor_semantics();
+
+}  // namespace neuron_sim
