@@ -19,6 +19,7 @@
 #include "csrc/launch/written_memory.h"
 #include "csrc/runtime/device_name.h"
 #include "csrc/runtime/errors.h"
+#include "csrc/runtime/semantics.h"
 #include "csrc/runtime/values.h"
 #include "device/runtime/timing_only.h"
 
@@ -30,10 +31,10 @@ using at::Tensor;
 constexpr const char* kCopy = "aten::_copy_from";
 
 void check_place(const Tensor& tensor) {
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      tensor.layout() == at::kStrided && (tensor.is_cpu() || on_device(tensor)),
-      "neuron_sim: copies go between dense CPU and ", device_name(), " tensors, not ",
-      tensor.layout(), " tensors on ", tensor.device());
+  TORCH_CHECK_NOT_IMPLEMENTED(tensor.layout() == at::kStrided &&
+                                  (tensor.is_cpu() || on_device(tensor)),
+                              "neuron_sim: copies go between dense CPU and ", device_name(),
+                              " tensors, not ", tensor.layout(), " tensors on ", tensor.device());
 }
 
 /// RuntimeError, as on the CPU, unless `self` broadcasts to `target` and they overlap in memory
@@ -62,13 +63,18 @@ void account(const Tensor& source, const Tensor& target, bool non_blocking) {
 }
 
 /// A copy within one device that its DMA and engines cannot do. Casts from and to int64 and of
-/// single numbers are index arithmetic; double precision and complex numbers fall back.
+/// single numbers are index arithmetic; double precision and complex numbers fall back, but
+/// TorchNeuron casts double precision on the host as a matter of course.
 void note_host_copy(const Tensor& self, const Tensor& target) {
   const auto reals = [](const Tensor& tensor) {
-    return !tensor.is_complex() && (tensor.dim() == 0 || tensor.scalar_type() != at::kDouble);
+    return !tensor.is_complex() &&
+           (tensor.dim() == 0 || tensor.scalar_type() != at::kDouble || vendor_semantics());
+  };
+  const auto either = [&](at::ScalarType type) {
+    return self.scalar_type() == type || target.scalar_type() == type;
   };
   if (reals(self) && reals(target) &&
-      (target.dim() == 0 || self.scalar_type() == at::kLong || target.scalar_type() == at::kLong)) {
+      (target.dim() == 0 || either(at::kLong) || either(at::kDouble))) {
     count_host_operator(kCopy);
     return;
   }

@@ -9,9 +9,11 @@
 
 #include "csrc/aten/dispatch/host_call.h"
 #include "csrc/aten/dispatch/index_arithmetic.h"
+#include "csrc/aten/dispatch/narrowing.h"
 #include "csrc/launch/capture.h"
 #include "csrc/runtime/generator.h"
 #include "csrc/runtime/runtime.h"
+#include "csrc/runtime/semantics.h"
 #include "device/runtime/timing_only.h"
 
 namespace neuron_sim {
@@ -106,11 +108,14 @@ void run_cpu_kernel(const c10::OperatorHandle& op, torch::jit::Stack* stack, Hos
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (takes_generator(arguments[i])) hand_over_generator((*stack)[first + i], call);
   }
+  LowWords low_words;
+  if (vendor_semantics() && !is_random(op.schema())) low_words.cut_arguments(op, *stack);
   if (HostCall::place() == at::kMeta) {
     op.callBoxed(stack);
   } else {
     op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
   }
+  low_words.cut_results(op, *stack);
   call.finish();
   const size_t results = op.schema().returns().size();
   for (size_t i = stack->size() - results; i < stack->size(); ++i) take_back((*stack)[i], call);
@@ -156,6 +161,8 @@ void check_out_devices(const c10::OperatorHandle& op, const torch::jit::Stack& s
 }
 
 void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::string& why) {
+  // A kernel that has refused float64 computes it as float32; without a kernel the CPU keeps it.
+  if (vendor_semantics() && !why.empty() && run_narrowed(op, stack)) return;
   check_no_view(op);
   if (GraphCapture* const capture = GraphCapture::active()) {
     return capture->run_on_host(op, stack, is_random(op.schema()));

@@ -67,10 +67,17 @@ def test_names_of_differences_are_unique():
 
 @pytest.mark.parametrize(("device", "semantics"), [("neuron", "vendor"), ("neuron_sim", "torch")])
 def test_the_name_of_the_device_decides_without_a_setting(device, semantics):
-    probe = f"import torch; print(len(torch.{device}.get_rng_state()))"
+    probe = f"import torch; print(torch.tensor([2**32], device='{device}').add(1).item())"
     finished = run(["-c", probe], NEURON_SIM_DEVICE=device, NEURON_SIM_SEMANTICS="")
-    assert finished.stdout.split() == ["16" if semantics == "vendor" else "5056"]
+    assert finished.stdout.split() == ["1" if semantics == "vendor" else str(2**32 + 1)]
 
+
+def test_losing_bits_of_int64_is_said_with_the_operator_and_the_remedy():
+    _, messages = results("neuron", "vendor", ())
+    assert "operator 'aten::add.out' keeps the low 32 bits of int64 elements" in messages
+    assert "NEURON_SIM_SEMANTICS=torch keeps all" in messages
+    _, messages = results("neuron", "torch", ())
+    assert "32 bits" not in messages
 
 
 def test_an_unknown_semantics_is_refused_when_the_device_is_used():
