@@ -14,4 +14,10 @@ bool vendor_semantics() {
   return vendor;
 }
 
+bool falls_back_only_without_kernel() {
+  static const bool only =
+      vendor_semantics() && setting("TORCH_NEURONX_FALLBACK_ONLY_FOR_UNIMPLEMENTED_OPS") == "1";
+  return only;
+}
+
 }  // namespace neuron_sim

@@ -7,5 +7,9 @@ namespace neuron_sim {
 /// (docs/torchneuron_differences.toml). NEURON_SIM_SEMANTICS says so, else the name of the device;
 /// read once. Python refuses other values than "vendor" and "torch" when it registers the device.
 bool vendor_semantics();
+/// Whether an operator whose device kernel refuses its arguments raises instead of running on the
+/// CPU: TorchNeuron's variable TORCH_NEURONX_FALLBACK_ONLY_FOR_UNIMPLEMENTED_OPS, read once, with
+/// vendor_semantics().
+bool falls_back_only_without_kernel();
 
 }  // namespace neuron_sim

@@ -60,6 +60,9 @@ constexpr auto kSettings = std::to_array<Setting>({
      "`1`: an operator of PyTorch that falls back to the CPU is an error"},
     {"NEURON_SIM_FALLBACK", "`allow`, `warn`, `error`",
      "what such an operator does where `NEURON_SIM_STRICT` is not `1`; else it is allowed"},
+    {"TORCH_NEURONX_FALLBACK_ONLY_FOR_UNIMPLEMENTED_OPS", "`1`",
+     "TorchNeuron's variable, with the vendor's semantics: an operator that has a device kernel "
+     "which does not take its arguments is an error"},
     {"NEURON_SIM_RANDOM_SOURCE", "`host`, `chip`",
      "who draws the random numbers of PyTorch's operators; else the host"},
     {"NEURON_SIM_OVERRIDE", "`1`", "as `neuron-sim run --override`"},

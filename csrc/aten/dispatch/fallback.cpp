@@ -169,13 +169,17 @@ void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const st
   }
   const std::string reason = why.empty() ? reason_without_kernel(op.schema(), *stack) : why;
   const std::string name = c10::toString(op.operator_name());
+  const auto check = [&] {
+    check_fallback(name, reason);
+    if (!why.empty()) check_refused(name, reason);
+  };
   IndexTensors tensors;
   tensors.add(*stack, op.schema().arguments().size());
   const bool draws = draws_on_host(op.schema());
   // Only the results tell whether 1 / indices or the nonzero of a mask is index arithmetic; so
   // such a call runs first, unless it writes its arguments.
   const bool known = !tensors.all_index_like || op.schema().is_mutable();
-  if (known && !draws && !tensors.index_arithmetic()) check_fallback(name, reason);
+  if (known && !draws && !tensors.index_arithmetic()) check();
   HostCall call;
   run_cpu_kernel(op, stack, call);
   tensors.add(*stack, op.schema().returns().size());
@@ -184,7 +188,7 @@ void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const st
     if (!tensors.index_arithmetic()) call.account();  // the numbers cross the host link
     return;
   }
-  check_fallback(name, reason);
+  check();
   count_fallback(name, reason, call.account());
 }
 

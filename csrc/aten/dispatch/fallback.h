@@ -50,6 +50,8 @@ NEURON_SIM_TORCH_API void reset_fallbacks();
 /// Throws c10::NotImplementedError, naming operator and reason, when the policy is kError. Call it
 /// before anything is computed on the CPU.
 NEURON_SIM_TORCH_API void check_fallback(const std::string& op, const std::string& reason);
+/// RuntimeError if falls_back_only_without_kernel(), for an operator whose kernel has refused.
+NEURON_SIM_TORCH_API void check_refused(const std::string& op, const std::string& reason);
 /// Counts one use after it has run; warns if that is the policy.
 NEURON_SIM_TORCH_API void count_fallback(const std::string& op, const std::string& reason,
                                          Bytes moved);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "csrc/aten/dispatch/fallback.h"
+#include "csrc/runtime/semantics.h"
 #include "device/base/settings.h"
 
 namespace neuron_sim {
@@ -85,6 +86,12 @@ void check_fallback(const std::string& op, const std::string& reason) {
       "' would run on the CPU, which strict mode refuses (NEURON_SIM_STRICT=1 or "
       "torch.neuron_sim.strict()): ",
       reason);
+}
+
+void check_refused(const std::string& op, const std::string& reason) {
+  TORCH_CHECK(!falls_back_only_without_kernel(), "operator '", op,
+              "' does not run on the device: ", reason,
+              " (TORCH_NEURONX_FALLBACK_ONLY_FOR_UNIMPLEMENTED_OPS=1)");
 }
 
 void count_fallback(const std::string& op, const std::string& reason, Bytes moved) {
