@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "csrc/distributed/backend.h"
+#include "csrc/runtime/semantics.h"
 
 namespace neuron_sim {
 namespace {
@@ -109,11 +110,20 @@ DistributedBackend::Work DistributedBackend::allgather(std::vector<Tensors>& out
 
 DistributedBackend::Work DistributedBackend::allgather_coalesced(
     std::vector<Tensors>& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) {
-  // Per rank a list in the order of the inputs; one collective each, in that order.
+  // Per rank a list in the order of the inputs, with TorchNeuron per input one in the order of the
+  // ranks; one collective each, in that order.
+  const bool by_input = vendor_semantics();
+  TORCH_CHECK_VALUE(!by_input || outputs.size() == inputs.size(),
+                    "allgather_coalesced: ", outputs.size(), " lists of outputs for ",
+                    inputs.size(), " inputs.");
   Work last;
   for (size_t i = 0; i < inputs.size(); ++i) {
     std::vector<Tensors> list(1);
-    for (const Tensors& of_rank : outputs) list[0].push_back(of_rank.at(i));
+    if (by_input) {
+      list[0] = outputs[i];
+    } else {
+      for (const Tensors& of_rank : outputs) list[0].push_back(of_rank.at(i));
+    }
     Tensors input = {inputs[i]};
     last = allgather(list, input, options);
   }

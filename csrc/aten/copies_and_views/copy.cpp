@@ -47,6 +47,10 @@ void check_pair(const Tensor& self, const Tensor& target) {
   }
   at::assert_no_internal_overlap(target);
   at::assert_no_partial_overlap(target, self);
+  const bool between = self.device() != target.device() && on_device(self) && on_device(target);
+  TORCH_CHECK(!between || !vendor_semantics(), "a copy from ", self.device(), " to ",
+              target.device(),
+              ": TorchNeuron copies within the same Neuron core only; copy through the CPU");
 }
 
 /// The host converts dtypes, so what crosses the link is in the dtype of the device side.

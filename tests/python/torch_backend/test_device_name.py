@@ -12,6 +12,7 @@ PRELUDE = "import os, torch; NAME = os.environ.get('NEURON_SIM_DEVICE') or 'neur
 def run(name, script, cwd=None, **settings):
     """What a Python process prints whose device has this name; None for no setting."""
     environment = {key: value for key, value in os.environ.items() if key != "NEURON_SIM_DEVICE"}
+    environment["NEURON_SIM_SEMANTICS"] = "torch"  # the vendor's has no copies between devices
     if name is not None:
         environment["NEURON_SIM_DEVICE"] = name
     environment.update(settings)
