@@ -7,7 +7,7 @@ import os
 from neuron_sim import _core
 from neuron_sim.torch_backend.device_module import get_device_properties
 
-__all__ = ["get_logical_neuron_cores", "get_platform_target"]
+__all__ = ["get_logical_neuron_cores", "get_platform_target", "is_sync_mode_enabled"]
 
 
 def get_platform_target() -> str:
@@ -21,3 +21,8 @@ def get_logical_neuron_cores() -> str:
     facts = _core.architecture_facts(_core.environment_architecture() or get_platform_target())
     cores = facts["limits.logical_cores"]["value"]
     return os.environ.get("NEURON_LOGICAL_NC_CONFIG") or str(int(cores))
+
+
+def is_sync_mode_enabled() -> bool:
+    """Whether NEURON_LAUNCH_BLOCKING makes launches synchronous."""
+    return os.environ.get("NEURON_LAUNCH_BLOCKING") == "1"
