@@ -4,36 +4,16 @@ Importing it registers the device. `nki_jit` is `neuronxcc.nki.jit`, `nki_op` an
 from `neuron_sim.nki.torch`; the functions of the device are those of `torch.neuron_sim`.
 """
 
+from contextlib import suppress as _suppress
 from importlib import import_module as _import_module
 from typing import Any
 
 from neuron_sim._build import TORCH_SERIES as _TORCH_SERIES
 from neuron_sim._build import VERSION as _VERSION
 from neuron_sim.neuronxcc.nki import jit as nki_jit
-from neuron_sim.run.torch_neuronx import experimental, xla_impl
-from neuron_sim.run.torch_neuronx.tracing import (
-    async_load,
-    dynamic_batch,
-    lazy_load,
-    move_trace_to_device,
-    replace_weights,
-    trace,
-)
-from neuron_sim.run.torch_neuronx.xla_impl.data_parallel import DataParallel
 from neuron_sim.torch_backend import registration as _registration
 
-__all__ = [
-    "DataParallel",
-    "async_load",
-    "dynamic_batch",
-    "experimental",
-    "lazy_load",
-    "move_trace_to_device",
-    "nki_jit",
-    "replace_weights",
-    "trace",
-    "xla_impl",
-]
+__all__ = ["nki_jit"]
 
 __version__ = f"{_TORCH_SERIES}.0+neuron.sim.{_VERSION}"
 """TorchNeuron has the version of its PyTorch; what follows tells this package."""
@@ -41,6 +21,14 @@ __version__ = f"{_TORCH_SERIES}.0+neuron.sim.{_VERSION}"
 _DEVICE = "neuron_sim.torch_backend.device_module"
 _HOMES = {
     **dict.fromkeys(("nki_op", "wrap_nki"), "neuron_sim.nki.torch"),
+    **dict.fromkeys(
+        (
+            "async_load", "dynamic_batch", "lazy_load", "move_trace_to_device", "replace_weights",
+            "trace",
+        ),
+        "neuron_sim.run.torch_neuronx.tracing",
+    ),
+    "DataParallel": "neuron_sim.run.torch_neuronx.xla_impl.data_parallel",
     **dict.fromkeys(
         (
             "Event", "Stream", "StreamContext", "_lazy_init", "current_device", "current_stream",
@@ -63,12 +51,14 @@ def __getattr__(name: str) -> Any:
         return _import_module(_DEVICE).is_initialized
     if name in (
         "distributed",
+        "experimental",
         "memory",
         "neuron",
         "neuron_dynamo_backend",
         "nki_hop",
         "streams",
         "utils",
+        "xla_impl",
     ):
         return _import_module(f"{__name__}.{name}")
     raise AttributeError(
@@ -78,3 +68,5 @@ def __getattr__(name: str) -> Any:
 
 
 _registration.autoload()
+with _suppress(ImportError):  # without torch there is no module to load
+    _import_module("neuron_sim.run.torch_neuronx.xla_impl.traced_operator")

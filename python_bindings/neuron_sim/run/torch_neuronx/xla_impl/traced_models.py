@@ -1,8 +1,8 @@
-"""The operator inside modules that `torch_neuronx.trace` returns, and the models that it runs.
+"""The models inside modules that `torch_neuronx.trace` returns.
 
-A traced module holds its graph as an archive of torch.export in a tensor. The operator loads the
-archive at its first call, compiles the graph for each core that runs it, and takes and returns CPU
-tensors. What is loaded belongs to that tensor and is freed with it.
+A traced module holds its graph as an archive of torch.export in a tensor. Its first call loads the
+archive and compiles the graph for each core that runs it. What is loaded belongs to that tensor and
+is freed with it.
 """
 
 from __future__ import annotations
@@ -28,11 +28,6 @@ from neuron_sim.torch_compile.backend import compile_backend
 FACTS = "neuron_sim.json"
 """The file of the archive that says what torch.export does not know."""
 
-_library = torch.library.Library("neuron_sim", "FRAGMENT")
-_library.define(
-    "traced_model(Tensor model, Tensor dynamic_batching, Tensor[] weights, Tensor[] inputs)"
-    " -> Tensor[]"
-)
 _loaded: Any = WeakTensorKeyDictionary()
 _loading = threading.Lock()
 _next_core = itertools.count()
@@ -212,19 +207,17 @@ def run_split(split: Split, call: Callable[[], Any]) -> Any:
         _split.now = None
 
 
-def _run(
+def run(
     archive: torch.Tensor,
     dynamic_batching: torch.Tensor,
     weights: list[torch.Tensor],
     inputs: list[torch.Tensor],
 ) -> list[torch.Tensor]:
+    """The operator neuron_sim::traced_model."""
     model = loaded(archive)
     if torch.jit.is_tracing():  # by torch_neuronx.trace, which has run the model already
         return model.shapes_only()
     return model.run(inputs, weights, bool(dynamic_batching), getattr(_split, "now", None))
-
-
-_library.impl("traced_model", _run, "CompositeExplicitAutograd")
 
 
 def _tensors(program: Any, names: Sequence[str]) -> list[torch.Tensor]:
