@@ -59,7 +59,8 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"NEURON_SIM_STRICT", "`0`, `1`",
      "`1`: an operator of PyTorch that falls back to the CPU is an error"},
     {"NEURON_SIM_FALLBACK", "`allow`, `warn`, `error`",
-     "what such an operator does where `NEURON_SIM_STRICT` is not `1`; else it is allowed"},
+     "what such an operator does where `NEURON_SIM_STRICT` is not `1`; else it warns, once "
+     "per operator"},
     {"TORCH_NEURONX_FALLBACK_ONLY_FOR_UNIMPLEMENTED_OPS", "`1`",
      "TorchNeuron's variable, with the vendor's semantics: an operator that has a device kernel "
      "which does not take its arguments is an error"},

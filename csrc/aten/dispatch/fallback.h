@@ -20,7 +20,7 @@ namespace neuron_sim {
 /// What happens when an operator has no device kernel for its arguments.
 enum class FallbackPolicy {
   kAllow,  ///< it runs on the CPU and is counted
-  kWarn,   ///< and the first time it warns
+  kWarn,   ///< and the first time of each operator it warns: the default
   kError   ///< it raises NotImplementedError (strict mode)
 };
 
@@ -35,7 +35,7 @@ struct Fallback {
 /// "allow", "warn" or "error"; c10::ValueError otherwise.
 NEURON_SIM_TORCH_API FallbackPolicy parse_fallback_policy(std::string_view name);
 /// The policy of this process. At first kError with NEURON_SIM_STRICT=1, else the value of
-/// NEURON_SIM_FALLBACK, else kAllow. c10::ValueError when NEURON_SIM_STRICT is not 0 or 1.
+/// NEURON_SIM_FALLBACK, else kWarn. c10::ValueError when NEURON_SIM_STRICT is not 0 or 1.
 NEURON_SIM_TORCH_API FallbackPolicy fallback_policy();
 NEURON_SIM_TORCH_API void set_fallback_policy(FallbackPolicy policy);
 

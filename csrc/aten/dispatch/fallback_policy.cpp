@@ -1,6 +1,7 @@
 #include <c10/util/Exception.h>
 
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -24,7 +25,7 @@ FallbackPolicy policy_of_environment() {
     if (strict == "1") return FallbackPolicy::kError;
   }
   const std::string policy = setting("NEURON_SIM_FALLBACK");
-  return policy.empty() ? FallbackPolicy::kAllow : parse_fallback_policy(policy);
+  return policy.empty() ? FallbackPolicy::kWarn : parse_fallback_policy(policy);
 }
 
 /// Process-wide, not per thread: backward passes run on PyTorch's threads.
@@ -33,6 +34,7 @@ struct FallbackState {
   FallbackPolicy policy = policy_of_environment();
   std::map<std::pair<std::string, std::string>, Uses> fallbacks;  // by operator and reason
   std::map<std::string, int64_t> host_operators;
+  std::set<std::string> warned;  // operators
 };
 
 FallbackState& state() {
@@ -78,6 +80,7 @@ void reset_fallbacks() {
   const std::lock_guard lock(state().mutex);
   state().fallbacks.clear();
   state().host_operators.clear();
+  state().warned.clear();
 }
 
 void check_fallback(const std::string& op, const std::string& reason) {
@@ -99,10 +102,14 @@ void count_fallback(const std::string& op, const std::string& reason, Bytes move
   {
     const std::lock_guard lock(state().mutex);
     Uses& uses = state().fallbacks[{op, reason}];
+    ++uses.count;
     uses.moved.count += moved.count;
-    warn = ++uses.count == 1 && state().policy == FallbackPolicy::kWarn;
+    warn = state().policy == FallbackPolicy::kWarn && state().warned.insert(op).second;
   }
-  if (warn) TORCH_WARN("neuron_sim: operator '", op, "' runs on the CPU: ", reason);
+  if (!warn) return;
+  TORCH_WARN("neuron_sim: operator '", op, "' runs on the CPU: ", reason,
+             ". Said once per operator; torch.neuron_sim.fallbacks() counts all uses, "
+             "NEURON_SIM_FALLBACK=allow is silent.");
 }
 
 void count_host_operator(const std::string& op) {

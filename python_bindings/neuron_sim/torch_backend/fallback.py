@@ -57,7 +57,7 @@ def fallback_policy() -> FallbackPolicy:
     """The policy of this process.
 
     At first "error" with the environment variable NEURON_SIM_STRICT=1, else the value of
-    NEURON_SIM_FALLBACK, else "allow".
+    NEURON_SIM_FALLBACK, else "warn".
     """
     return _C.fallback_policy()
 
@@ -65,7 +65,8 @@ def fallback_policy() -> FallbackPolicy:
 def set_fallback_policy(policy: FallbackPolicy) -> None:
     """Sets what happens when an operator has no device kernel.
 
-    "allow": it runs on the CPU; "warn": it also warns the first time; "error": NotImplementedError.
+    "allow": it runs on the CPU; "warn": it also warns (UserWarning), once per operator and process;
+    "error": NotImplementedError.
     """
     _C.set_fallback_policy(policy)
 

@@ -146,14 +146,20 @@ def test_strict_mode_ends_when_its_block_raises():
     assert device_module.fallback_policy() == "allow"
 
 
-def test_the_warning_comes_once_per_operator():
+def test_the_warning_comes_once_per_operator_whatever_the_reason():
     device_module.set_fallback_policy("warn")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         exotic()
         exotic()
-    messages = [str(w.message) for w in caught if EXOTIC in str(w.message)]
-    assert len(messages) == 1 and "runs on the CPU" in messages[0]
+        torch.ones(2, dtype=torch.float64, device=DEVICE_TYPE).i0()
+        torch.arange(3, device=DEVICE_TYPE) + 1  # a host operator
+        with device_module.strict(), pytest.raises(NotImplementedError):
+            torch.ones(3, device=DEVICE_TYPE).lgamma()
+    one, other = (w for w in caught if w.category is UserWarning)
+    assert f"'{EXOTIC}.out' runs on the CPU: it has no device kernel" in str(one.message)
+    assert "'aten::fill_.Scalar'" in str(other.message) and one.filename == __file__
+    assert [fallback.op for fallback in device_module.fallbacks()].count(f"{EXOTIC}.out") == 2
 
 
 def test_a_wrong_policy_is_named():
@@ -170,22 +176,38 @@ def test_the_environment_sets_strict_mode(setting, code):
         capture_output=True, text=True,
     )  # fmt: skip
     assert result.returncode == code, result.stderr
-    assert ("it has no device kernel" in result.stderr) == (setting == "1")
+    assert ("which strict mode refuses" in result.stderr) == (setting == "1")
     assert ("'yes' and must be 0 or 1" in result.stderr) == (setting == "yes")
 
 
-@pytest.mark.parametrize("policy,code", [("allow", 0), ("error", 1), ("warn", 0), ("perhaps", 1)])
-def test_the_environment_sets_the_policy(policy, code):
+@pytest.mark.parametrize(
+    "policy,code", [("", 0), ("allow", 0), ("error", 1), ("warn", 0), ("perhaps", 1)]
+)
+def test_the_environment_sets_the_policy_which_else_warns(policy, code):
+    script = "import torch, neuron_sim.torch_device\nfor n in (3, 4):\n"
+    script += "    torch.empty(n, device='neuron_sim').i0()"
     result = subprocess.run(
-        [sys.executable, "-c", "import torch, neuron_sim.torch_device\n"
-         "torch.empty(3, device='neuron_sim').i0()"],
+        [sys.executable, "-c", script],
         env={**os.environ, **OWN_NAME, "NEURON_SIM_FALLBACK": policy},
         capture_output=True, text=True,
     )  # fmt: skip
     assert result.returncode == code, result.stderr
     assert ("NotImplementedError" in result.stderr) == (policy == "error")
     assert ("'perhaps'" in result.stderr) == (policy == "perhaps")
-    assert (EXOTIC in result.stderr) == (policy in ("warn", "error"))
+    assert result.stderr.count("UserWarning: neuron_sim") == (policy in ("warn", ""))
+    assert (EXOTIC in result.stderr) == (policy in ("warn", "error", ""))
+
+
+def test_a_filter_of_warnings_silences_or_raises_it():
+    script = "import torch, neuron_sim.torch_device\ntorch.empty(3, device='neuron_sim').i0()"
+    for filter_, code in (("ignore", 0), ("error", 1)):
+        result = subprocess.run(
+            [sys.executable, "-W", f"{filter_}::UserWarning", "-c", script],
+            env={**os.environ, **OWN_NAME, "NEURON_SIM_FALLBACK": ""},
+            capture_output=True, text=True,
+        )  # fmt: skip
+        assert result.returncode == code, result.stderr
+        assert (EXOTIC in result.stderr) == (filter_ == "error")
 
 
 def test_in_place_operators_write_the_device_tensor():
