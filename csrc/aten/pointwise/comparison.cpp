@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/pointwise/operator_table.h"
 #include "ops/pointwise/functions.h"
 
@@ -40,6 +41,30 @@ Value invert(Arguments& a) {
   return a.expression().alu(logical ? AluOp::kLogicalNot : AluOp::kInvert, a.value(0));
 }
 
+void check_shifted(Arguments& a) {
+  if (a.computed() == at::kBool) throw Refusal{"torch does not shift bools"};
+}
+
+/// Zero for amounts below 0 or beyond the dtype: the chip's own shift, of the low bits kept.
+Value shifted_left(Arguments& a) {
+  check_shifted(a);
+  return binary<AluOp::kLeftShift>(a);
+}
+
+/// The chip shifts zeros in: numbers with a sign are inverted before and after. Amounts below 0 or
+/// beyond the dtype leave the sign only.
+Value shifted_right(Arguments& a) {
+  check_shifted(a);
+  Expression& e = a.expression();
+  const Value x = a.value(0), amount = a.value(1);
+  const Value inside = e.alu(AluOp::kLogicalAnd, compare(AluOp::kGreaterEqual, amount, 0),
+                             compare(AluOp::kLess, amount, 32));
+  const Value sign = -compare(AluOp::kLess, x, 0);
+  const Value moved = e.alu(AluOp::kRightShift, e.alu(AluOp::kBitwiseXor, x, sign),
+                            select(inside, amount, a.constant(31)));
+  return e.alu(AluOp::kBitwiseXor, moved, sign);
+}
+
 constexpr auto kCommon = Promotion::kCommon;
 constexpr auto kBool = ResultDtype::kBool;
 constexpr auto kComputed = ResultDtype::kComputed;
@@ -69,6 +94,12 @@ constexpr PointwiseRow kRows[] = {
     {"bitwise_and.Tensor_out", kCommon, kComputed, binary<AluOp::kBitwiseAnd>},
     {"bitwise_or.Tensor_out", kCommon, kComputed, binary<AluOp::kBitwiseOr>},
     {"bitwise_xor.Tensor_out", kCommon, kComputed, binary<AluOp::kBitwiseXor>},
+    {"bitwise_left_shift.Tensor_out __lshift__.Scalar __lshift__.Tensor __ilshift__.Scalar "
+     "__ilshift__.Tensor",
+     kCommon, kComputed, shifted_left, 0, Accepts::kIntegers, Numbers::kCast},
+    {"bitwise_right_shift.Tensor_out __rshift__.Scalar __rshift__.Tensor __irshift__.Scalar "
+     "__irshift__.Tensor",
+     kCommon, kComputed, shifted_right, 0, Accepts::kIntegers, Numbers::kCast},
     {"bitwise_not.out", kCommon, kComputed, invert, 0b1, Accepts::kIntegers},
 };
 
