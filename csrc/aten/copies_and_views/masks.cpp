@@ -5,6 +5,8 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/native/Resize.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/nonzero.h>
+#include <ATen/ops/nonzero_static.h>
 #include <c10/core/DeviceGuard.h>
 
 #include "csrc/aten/dispatch/device_operator.h"
@@ -20,6 +22,32 @@ using at::Tensor;
 void check_mask(const Tensor& mask) {
   TORCH_CHECK(mask.scalar_type() == at::kBool, "expected BoolTensor for mask, but got ",
               mask.scalar_type());
+}
+
+/// The mask of elements other than zero, which the device compares; the rest is index arithmetic.
+Tensor nonzero_mask(const Tensor& self) {
+  check_computable(self.scalar_type());
+  if (self.scalar_type() == at::kBool) throw Refusal{""};
+  return self.ne(0);
+}
+
+void check_places(const Tensor& out, const char* op) {
+  TORCH_CHECK(out.scalar_type() == at::kLong, op,
+              ": Expected out tensor to have scalar type Long but got scalar type",
+              out.scalar_type());
+}
+
+Tensor nonzero(const Tensor& self) { return nonzero_mask(self).nonzero(); }
+Tensor& nonzero_out(const Tensor& self, Tensor& out) {
+  check_places(out, "nonzero");
+  return at::nonzero_out(out, nonzero_mask(self));
+}
+Tensor nonzero_static(const Tensor& self, int64_t size, int64_t fill) {
+  return at::nonzero_static(nonzero_mask(self), size, fill);
+}
+Tensor& nonzero_static_out(const Tensor& self, int64_t size, int64_t fill, Tensor& out) {
+  check_places(out, "nonzero_static");
+  return at::nonzero_static_out(out, nonzero_mask(self), size, fill);
 }
 
 /// int64 places of the true elements of a flattened mask.
@@ -97,6 +125,10 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("masked_select", device_operator<masked_select>());
   m.impl("masked_select.out", device_operator<masked_select_out>());
   m.impl("masked_scatter_", device_operator<masked_scatter>());
+  m.impl("nonzero", device_operator<nonzero>());
+  m.impl("nonzero.out", device_operator<nonzero_out>());
+  m.impl("nonzero_static", device_operator<nonzero_static>());
+  m.impl("nonzero_static.out", device_operator<nonzero_static_out>());
   m.impl("put_", device_operator<put>());
 }
 
