@@ -110,6 +110,8 @@ struct PointwiseRow {
   uint32_t promoted = 0;
   Accepts accepts = Accepts::kAny;
   Numbers numbers = Numbers::kWide;
+  /// Results are elements of arguments 1 and 2, so that doubles are computed as pairs of int32.
+  bool chooses = false;
 };
 
 std::span<const PointwiseRow> arithmetic_rows();

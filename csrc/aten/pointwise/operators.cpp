@@ -41,6 +41,7 @@ class PointwiseCall {
 
   void run() {
     const at::ScalarType computed = computed_dtype();
+    if (row_.chooses && computed == at::kDouble && run_on_halves()) return;
     check_accepted(computed);
     Expression expression(domain_of(computed));
     PointwiseArguments arguments(op_, stack_, computed, row_.numbers, expression);
@@ -99,6 +100,23 @@ class PointwiseCall {
                           (row_.accepts == Accepts::kFloats && !whole) ||
                           (row_.accepts == Accepts::kIntegers && whole);
     if (!accepted) throw Refusal{c10::str("torch does not define it for ", computed)};
+  }
+
+  /// Runs the functional form with the halves of doubles as elements of one more dimension; false
+  /// for the CPU's numbers and others that are not as they lie in memory.
+  bool run_on_halves() {
+    if (count_ != 3) return false;
+    torch::jit::Stack halves{argument(0).toTensor().unsqueeze(-1)};
+    for (const size_t choice : {size_t{1}, size_t{2}}) {
+      const Tensor& tensor = argument(choice).toTensor();
+      if (!on_device(tensor) || tensor.scalar_type() != at::kDouble || tensor.is_neg())
+        return false;
+      halves.emplace_back(tensor.unsqueeze(-1).view(at::kInt));
+    }
+    op_.callBoxed(&halves);
+    torch::jit::drop(stack_, count_);
+    torch::jit::push(stack_, halves.back().toTensor().view(at::kDouble).squeeze(-1));
+    return true;
   }
 
   static Domain domain_of(at::ScalarType computed) {

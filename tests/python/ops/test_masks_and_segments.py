@@ -92,3 +92,20 @@ def test_an_encoder_without_gradients_takes_padding_masks(norm_first):
         found = encoder(x.to(DEVICE), src_key_padding_mask=scattered).cpu()
     expected = encoder.cpu()(x, src_key_padding_mask=scattered.cpu())
     torch.testing.assert_close(found, expected.detach(), rtol=1e-5, atol=1e-5)
+
+
+def test_doubles_are_chosen_by_a_mask_bit_by_bit():
+    mask = torch.rand(3, 4, 5) > 0.5
+    a, b = torch.randn(3, 4, 5, dtype=torch.float64), torch.randn(4, 1, dtype=torch.float64)
+    a[0, 0] = torch.tensor([float("nan"), float("inf"), -0.0, 1e300, 5e-324], dtype=torch.float64)
+    for x, y, chosen in (
+        (a, b, mask), (a.transpose(0, 2), b, mask.transpose(0, 2)), (b, a[:, :, :1], mask),
+        (a[:0], b, mask[:0]), (a[0, 0, 0], b[0, 0], mask[0, 0, 0]),
+    ):  # fmt: skip
+        found = torch.where(chosen.to(DEVICE), x.to(DEVICE), y.to(DEVICE))
+        expected = torch.where(chosen, x, y)
+        assert found.shape == expected.shape and found.stride() == expected.stride()
+        assert torch.equal(found.cpu().view(torch.int64), expected.view(torch.int64))
+    with torch.neuron_sim.record_launches() as launches:
+        torch.where(mask.to(DEVICE), a.to(DEVICE), a.to(DEVICE))
+    assert len([launch for launch in launches if launch.name == "pointwise"]) == 1
