@@ -17,12 +17,16 @@ using at::Tensor;
 template <AluOp op>
 Tensor& running_out(const Tensor& self, int64_t dimension, std::optional<at::ScalarType> /*dtype*/,
                     Tensor& out) {
-  check_computable(self.scalar_type());
+  const bool narrows = self.scalar_type() == at::kLong;
+  check_computable(narrows ? out.scalar_type() : self.scalar_type());
   if (out.scalar_type() == at::kBool) throw Refusal{"torch has no running sum or product of bool"};
   at::native::resize_output(out, self.sizes());
   if (self.numel() == 0) return out;
   if (self.dim() == 0) return out.copy_(self);
   const int64_t at = at::maybe_wrap_dim(dimension, self.dim());
+  if (narrows) {
+    return running_out<op>(self.to(out.scalar_type()), at, std::nullopt, out);
+  }
   if (!out.is_floating_point()) {
     if (op != AluOp::kAdd) throw Refusal{"the engines multiply integers in fp32"};
     return out.copy_(exact_running_sums(self, at));

@@ -1,6 +1,7 @@
 #include "csrc/aten/shared/integers.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/eq.h>
 #include <ATen/ops/full_like.h>
@@ -59,8 +60,14 @@ Tensor exact_sums(const Tensor& self, at::OptionalIntArrayRef dimensions, bool k
 }
 
 Tensor exact_running_sums(const Tensor& self, int64_t dimension) {
-  return sums_of(self, self.size(dimension),
-                 [&](const Tensor& part) { return part.cumsum(dimension); });
+  std::vector<Tensor> runs;
+  for (const Tensor& run : self.split(kExact / 256, dimension)) {
+    const Tensor sums = sums_of(run, run.size(dimension),
+                                [&](const Tensor& part) { return part.cumsum(dimension); });
+    const bool first = runs.empty();
+    runs.push_back(first ? sums : sums + runs.back().narrow(dimension, -1, 1));
+  }
+  return at::cat(runs, dimension);
 }
 
 Tensor exact_extremum(const Tensor& self, at::IntArrayRef dimensions, bool largest) {

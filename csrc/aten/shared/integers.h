@@ -10,7 +10,7 @@ namespace neuron_sim {
 /// the device, and put together as int64. Refusal for int64, which the chip lacks, and for sums
 /// of more than 65,793 elements, which fp32 no longer counts exactly.
 at::Tensor exact_sums(const at::Tensor& self, at::OptionalIntArrayRef dimensions, bool keep);
-/// Running sums, likewise.
+/// Running sums, likewise, of any number of elements.
 at::Tensor exact_running_sums(const at::Tensor& self, int64_t dimension);
 /// The largest or smallest int32 over dimensions (none: all), which stay with size 1.
 at::Tensor exact_extremum(const at::Tensor& self, at::IntArrayRef dimensions, bool largest);

@@ -119,3 +119,17 @@ def test_a_tensor_without_dimensions_is_cast_to_the_dtype_of_the_others(function
     same(function, bytes_, number)
     same(function, number, bytes_)
     same(lambda x, y: x.clone().ge_(y), bytes_, number)
+
+
+def test_running_sums_of_more_integers_than_fp32_counts_are_exact():
+    for dtype in (torch.int32, torch.uint8, torch.bool):
+        same(lambda t: t.cumsum(0), numbers(dtype, 140_000))
+        same(lambda t: t.cumsum(1), numbers(dtype, 2, 66_000))
+    same(lambda t: t.cumsum(0, dtype=torch.int32), numbers(torch.int16, 70_000))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int32])
+def test_running_sums_of_indices_take_another_dtype(dtype):
+    same(lambda t: t.cumsum(0, dtype=dtype), torch.arange(8).view(4, 2))
+    same(lambda t: t.cumsum(1, dtype=dtype), torch.zeros(2, 0, dtype=torch.int64))
+    same(lambda t: t.cumsum(0, dtype=dtype), torch.tensor(5))
