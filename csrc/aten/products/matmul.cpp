@@ -25,6 +25,7 @@ namespace {
 using at::IntArrayRef;
 using at::Scalar;
 using at::Tensor;
+using ThreeTensors = std::tuple<Tensor, Tensor, Tensor>;
 
 /// A tensor with sizes and strides for the product.
 struct Matrix {
@@ -251,6 +252,21 @@ Tensor dot(const Tensor& self, const Tensor& other) {
   return out;
 }
 
+/// The gradients of linear(): of its input, weight and bias, as far as `mask` asks for them.
+ThreeTensors linear_backward(const Tensor& self, const Tensor& gradient, const Tensor& weight,
+                             std::array<bool, 3> mask) {
+  check_floating(self);
+  TORCH_CHECK(weight.dim() == 2 && self.dim() >= 1 && gradient.dim() == self.dim(),
+              "linear_backward: the input has ", self.dim(), " dimensions, the gradient ",
+              gradient.dim(), ", the weight ", weight.dim(), " and not 2");
+  const Tensor rows = gradient.reshape({-1, weight.size(0)});
+  ThreeTensors results;
+  if (mask[0]) std::get<0>(results) = rows.mm(weight).view(self.sizes());
+  if (mask[1]) std::get<1>(results) = rows.t().mm(self.reshape({-1, weight.size(1)}));
+  if (mask[2]) std::get<2>(results) = rows.sum(0);
+  return results;
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
@@ -261,6 +277,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_addmm_activation.out", device_operator<addmm_activation_out>());
   m.impl("baddbmm.out", device_operator<baddbmm_out>());
   m.impl("addmv.out", device_operator<addmv_out>());
+  m.impl("linear_backward", device_operator<linear_backward>());
   m.impl("dot", device_operator<dot>());
   m.impl("vdot", device_operator<dot>());
 }
