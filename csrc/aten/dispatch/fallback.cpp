@@ -96,6 +96,20 @@ void check_no_view(const c10::OperatorHandle& op) {
   }
 }
 
+/// What the device has no kernel for must have one on the CPU: operators of another kind of device
+/// have none, and many have none for sparse tensors.
+void check_cpu_kernel(const c10::OperatorHandle& op, at::Layout layout, const std::string& reason) {
+  const bool dense = layout == at::kStrided;
+  const auto key = dense                   ? c10::DispatchKey::CPU
+                   : layout == at::kSparse ? c10::DispatchKey::SparseCPU
+                                           : c10::DispatchKey::SparseCsrCPU;
+  TORCH_CHECK_NOT_IMPLEMENTED(op.hasComputedKernelForDispatchKey(key), "neuron_sim: operator '",
+                              op.operator_name(), "' does not run on the device, because ", reason,
+                              ", and the CPU has no kernel of it either; ",
+                              dense ? "call operators that do not belong to another kind of device"
+                                    : "convert the tensor with to_dense()");
+}
+
 /// Hands the arguments over, runs the CPU kernel and takes its results back. While only time is
 /// wanted it is the kernel of torch's meta device, which says what the results' sizes are.
 void run_cpu_kernel(const c10::OperatorHandle& op, torch::jit::Stack* stack, HostCall& call) {
@@ -110,7 +124,7 @@ void run_cpu_kernel(const c10::OperatorHandle& op, torch::jit::Stack* stack, Hos
   }
   LowWords low_words;
   if (vendor_semantics() && !is_random(op.schema())) low_words.cut_arguments(op, *stack);
-  if (HostCall::place() == at::kMeta) {
+  if (HostCall::place() == at::kMeta || call.is_sparse()) {
     op.callBoxed(stack);
   } else {
     op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
@@ -126,9 +140,17 @@ void run_without_kernel(const c10::OperatorHandle& op, torch::jit::Stack* stack)
   fall_back(op, stack, "");
 }
 
-void refuse_sparse(const c10::OperatorHandle& op, torch::jit::Stack*) {
+void refuse_quantized(const c10::OperatorHandle& op, torch::jit::Stack*) {
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      false, "neuron_sim: operator '", op.operator_name(),
+      "' was called for a quantized tensor, which the device does not have; "
+      "quantize on the CPU, or keep integers and their scale as tensors");
+}
+
+void refuse_nested(const c10::OperatorHandle& op, torch::jit::Stack*) {
   TORCH_CHECK_NOT_IMPLEMENTED(false, "neuron_sim: operator '", op.operator_name(),
-                              "' was called for a sparse tensor; the device has dense ones only");
+                              "' was called for a nested tensor of layout torch.strided, for which "
+                              "the device has no kernel; nest with layout=torch.jagged");
 }
 
 /// The device of a tensor, or of the first of a list; otherwise empty.
@@ -163,10 +185,6 @@ void check_out_devices(const c10::OperatorHandle& op, const torch::jit::Stack& s
 void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::string& why) {
   // A kernel that has refused float64 computes it as float32; without a kernel the CPU keeps it.
   if (vendor_semantics() && !why.empty() && run_narrowed(op, stack)) return;
-  check_no_view(op);
-  if (GraphCapture* const capture = GraphCapture::active()) {
-    return capture->run_on_host(op, stack, is_random(op.schema()));
-  }
   const std::string reason = why.empty() ? reason_without_kernel(op.schema(), *stack) : why;
   const std::string name = c10::toString(op.operator_name());
   const auto check = [&] {
@@ -175,6 +193,12 @@ void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const st
   };
   IndexTensors tensors;
   tensors.add(*stack, op.schema().arguments().size());
+  check_no_view(op);
+  check_cpu_kernel(op, tensors.layout, reason);
+  if (GraphCapture* const capture = GraphCapture::active()) {
+    if (tensors.layout != at::kStrided) capture->refuse("it has a sparse tensor");
+    return capture->run_on_host(op, stack, is_random(op.schema()));
+  }
   const bool draws = draws_on_host(op.schema());
   // Only the results tell whether 1 / indices or the nonzero of a mask is index arithmetic; so
   // such a call runs first, unless it writes its arguments.
@@ -192,14 +216,20 @@ void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const st
   count_fallback(name, reason, call.account());
 }
 
-TORCH_LIBRARY_IMPL(_, SparsePrivateUse1, m) {
-  m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse_sparse>());
-}
-TORCH_LIBRARY_IMPL(_, SparseCsrPrivateUse1, m) {
-  m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse_sparse>());
-}
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
   m.fallback(torch::CppFunction::makeFromBoxedFunction<&run_without_kernel>());
+}
+TORCH_LIBRARY_IMPL(_, SparsePrivateUse1, m) {
+  m.fallback(torch::CppFunction::makeFromBoxedFunction<&run_without_kernel>());
+}
+TORCH_LIBRARY_IMPL(_, SparseCsrPrivateUse1, m) {
+  m.fallback(torch::CppFunction::makeFromBoxedFunction<&run_without_kernel>());
+}
+TORCH_LIBRARY_IMPL(_, QuantizedPrivateUse1, m) {
+  m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse_quantized>());
+}
+TORCH_LIBRARY_IMPL(_, NestedTensorPrivateUse1, m) {
+  m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse_nested>());
 }
 
 }  // namespace neuron_sim

@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "csrc/aten/dispatch/sparse_layout.h"
 #include "csrc/launch/capture.h"
 #include "csrc/launch/storage.h"
 #include "csrc/launch/tensor_access.h"
@@ -51,7 +52,8 @@ at::Tensor meta_tensor(const at::Tensor& tensor) {
 
 void check_dense(const at::Tensor& tensor) {
   TORCH_CHECK_NOT_IMPLEMENTED(tensor.layout() == at::kStrided,
-                              "neuron_sim: tensors have layout torch.strided, not ",
+                              "neuron_sim: the device has dense and sparse tensors, not ones of "
+                              "layout ",
                               tensor.layout());
 }
 
@@ -70,9 +72,8 @@ at::Tensor HostCall::argument(const at::Tensor& tensor, HostAccess access) {
     passed.written |= written;
     return passed.host;
   }
-  TORCH_CHECK_NOT_IMPLEMENTED(tensor.layout() == at::kStrided,
-                              "neuron_sim: tensors have layout torch.strided, not ",
-                              tensor.layout());
+  if (is_sparse_layout(tensor)) return sparse_argument(tensor, access);
+  check_dense(tensor);
   if (GraphCapture* const capture = GraphCapture::active()) {
     capture->refuse("an operator runs on the CPU that no graph can hold");
   }
@@ -83,6 +84,17 @@ at::Tensor HostCall::argument(const at::Tensor& tensor, HostAccess access) {
                                            : host_tensor(tensor, shared_storage(tensor.storage()));
   passed_.push_back({tensor, std::move(passed), written});
   return passed_.back().host;
+}
+
+at::Tensor HostCall::sparse_argument(const at::Tensor& tensor, HostAccess access) {
+  TORCH_CHECK_NOT_IMPLEMENTED(place() == at::kCPU,
+                              "neuron_sim: while only time is computed "
+                              "nothing tells what a sparse tensor has, and how long it takes");
+  is_sparse_ = true;
+  const at::Tensor host = sparse_over(
+      tensor, at::kCPU, [&](const at::Tensor& component) { return argument(component, access); });
+  passed_.push_back({tensor, host, access != HostAccess::kRead});
+  return host;
 }
 
 c10::Storage HostCall::shared_storage(const c10::Storage& device_storage) {
@@ -96,6 +108,11 @@ c10::Storage HostCall::shared_storage(const c10::Storage& device_storage) {
 void HostCall::finish() {
   for (const Passed& passed : passed_) {
     if (!passed.written) continue;
+    if (is_sparse_layout(passed.device)) {
+      set_sparse(passed.device, passed.host,
+                 [&](const at::Tensor& component) { return result(component); });
+      continue;
+    }
     WrittenMemory::note(passed.device);
     if (place() == at::kCPU) {
       reflect(passed.host, passed.device);
@@ -110,6 +127,10 @@ at::Tensor HostCall::result(const at::Tensor& host) {
   if (!host.defined() || host.device().type() != place() || !device_) return host;
   for (const Passed& passed : passed_) {
     if (passed.host.is_same(host)) return passed.device;
+  }
+  if (is_sparse_layout(host)) {
+    return sparse_over(host, *device_,
+                       [&](const at::Tensor& component) { return result(component); });
   }
   check_dense(host);
   at::Tensor device = at::empty_like(host, host.options().device(*device_));

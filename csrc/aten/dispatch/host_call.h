@@ -46,6 +46,8 @@ class HostCall {
   /// Where results go: the device of the first device tensor, unless set.
   std::optional<at::Device> device() const { return device_; }
   void set_device(at::Device device) { device_ = device; }
+  /// Whether an argument is sparse.
+  bool is_sparse() const { return is_sparse_; }
 
  private:
   struct Passed {
@@ -53,6 +55,8 @@ class HostCall {
     at::Tensor host;
     bool written = false;
   };
+  /// A sparse CPU tensor over the memories of the indices and values of a device tensor.
+  at::Tensor sparse_argument(const at::Tensor& tensor, HostAccess access);
   c10::Storage shared_storage(const c10::Storage& device_storage);
 
   struct Transfer {
@@ -64,6 +68,7 @@ class HostCall {
   std::vector<Transfer> to_host_, to_device_;
   std::vector<std::pair<c10::StorageImpl*, c10::Storage>> storages_;  ///< device -> host
   std::optional<at::Device> device_;
+  bool is_sparse_ = false;
 };
 
 }  // namespace neuron_sim

@@ -40,6 +40,7 @@ void IndexTensors::add(const torch::jit::Stack& stack, size_t values) {
   for (size_t i = stack.size() - values; i < stack.size(); ++i) {
     visit_tensors(stack[i], [&](const at::Tensor& tensor) {
       ++count;
+      if (tensor.layout() != at::kStrided) layout = tensor.layout();
       const at::ScalarType type = tensor.scalar_type();
       any_int64 |= type == at::kLong;
       all_scalars &= is_scalar(tensor);
@@ -54,6 +55,9 @@ std::string reason_without_kernel(const c10::FunctionSchema& op, const torch::ji
   std::string reason;
   for (size_t i = 0; i < arguments.size() && reason.empty(); ++i) {
     visit_tensors(stack[first + i], [&](const at::Tensor& tensor) {
+      if (tensor.layout() != at::kStrided) {
+        reason = c10::str("argument '", arguments[i].name(), "' has layout ", tensor.layout());
+      }
       if (!is_foreign(tensor.scalar_type())) return;
       reason = c10::str("argument '", arguments[i].name(), "' is ", tensor.scalar_type(),
                         ", a dtype that a NeuronCore does not have");

@@ -16,6 +16,7 @@ struct IndexTensors {
   bool any_int64 = false;
   bool all_scalars = true;
   size_t count = 0;
+  at::Layout layout = at::kStrided;  ///< of the last one that is not strided
 
   /// Takes the tensors of the last `values` of `stack` into account.
   void add(const torch::jit::Stack& stack, size_t values);

@@ -130,14 +130,6 @@ def test_nested_sequences_compute_on_their_values():
         torch.testing.assert_close(found.cpu(), layer(row.to(DEVICE)).cpu())
 
 
-@pytest.mark.parametrize("make", [torch.Tensor.to_sparse, torch.Tensor.to_sparse_csr])
-def test_sparse_tensors_are_refused_by_name(make):
-    with pytest.raises(NotImplementedError, match=DEVICE_TYPE):
-        make(torch.eye(3).to(DEVICE))
-    with pytest.raises(NotImplementedError, match=DEVICE_TYPE):
-        torch.eye(3).to_sparse().to(DEVICE) + 1
-
-
 # Gradients
 
 
