@@ -1,4 +1,4 @@
-// batch_norm: statistics of every channel over a batch, and their gradients.
+#include "csrc/aten/rows/batch_norm.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
@@ -13,13 +13,9 @@
 #include "csrc/launch/capture.h"
 
 namespace neuron_sim {
-namespace {
 
 using at::Tensor;
-using OptionalTensor = std::optional<Tensor>;
-using ThreeTensors = std::tuple<Tensor, Tensor, Tensor>;
 
-/// A vector of channels as [1, C, 1, ...].
 Tensor per_channel(const Tensor& vector, const Tensor& input) {
   at::DimVector shape(static_cast<size_t>(input.dim()), 1);
   shape[1] = vector.numel();
@@ -33,10 +29,6 @@ std::vector<bool> all_but_channels(const Tensor& input) {
 }
 
 int64_t count_of(const Tensor& input) { return input.numel() / input.size(1); }
-
-struct Moments {
-  Tensor mean, variance;  ///< fp32 [C]
-};
 
 Moments moments_of(const Tensor& input) {
   const auto options = input.options().dtype(at::kFloat);
@@ -57,12 +49,10 @@ Moments moments_of(const Tensor& input) {
   return moments;
 }
 
-/// running = (1 - momentum) running + momentum observed, with the unbiased variance.
-void update(const OptionalTensor& running, const Tensor& observed, double momentum) {
+void update_running(const OptionalTensor& running, const Tensor& observed, double momentum) {
   if (given(running)) running->mul_(1 - momentum).add_(observed, momentum);
 }
 
-/// (x - mean) inverse weight + bias.
 Tensor normalised(const Tensor& input, const Tensor& mean, const Tensor& inverse,
                   const OptionalTensor& weight, const OptionalTensor& bias) {
   std::vector<Tensor> operands{input, per_channel(mean, input), per_channel(inverse, input)};
@@ -79,6 +69,38 @@ Tensor normalised(const Tensor& input, const Tensor& mean, const Tensor& inverse
   return output;
 }
 
+namespace {
+
+void check_channels(const Tensor& input, const OptionalTensor& vector, const char* name) {
+  TORCH_CHECK(!given(vector) || vector->numel() == input.size(1), name, " should contain ",
+              input.size(1), " elements not ", given(vector) ? vector->numel() : 0);
+}
+
+}  // namespace
+
+void check_statistics(const Tensor& input, const OptionalTensor& mean,
+                      const OptionalTensor& variance, bool needed) {
+  TORCH_CHECK(!needed || (given(mean) && given(variance)),
+              "batch_norm: mean and variance must be defined");
+  for (const OptionalTensor* vector : {&mean, &variance}) {
+    TORCH_CHECK(!given(*vector) || (*vector)->is_floating_point(),
+                "expected scalar type Float but found ", (*vector)->scalar_type());
+  }
+  check_channels(input, mean, "running_mean");
+  check_channels(input, variance, "running_var");
+}
+
+void check_batch(const Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias) {
+  TORCH_CHECK(input.dim() >= 2, "batch_norm: expected at least 2 dimensions, got ", input.dim());
+  if (input.numel() == 0) throw Refusal{"there are no elements"};
+  check_channels(input, weight, "weight");
+  check_channels(input, bias, "bias");
+}
+
+namespace {
+
+using ThreeTensors = std::tuple<Tensor, Tensor, Tensor>;
+
 /// Normalises by x scale + shift, with the two vectors made first: in a graph whose statistics are
 /// constants before its runs, and then the work of one instruction.
 Tensor scaled(const Tensor& input, const Tensor& mean, const Tensor& inverse,
@@ -91,31 +113,6 @@ Tensor scaled(const Tensor& input, const Tensor& mean, const Tensor& inverse,
   const Tensor output = at::empty_like(input, input.suggest_memory_format());
   run_pointwise(expression, {input, per_channel(scale, input), per_channel(shift, input)}, output);
   return output;
-}
-
-void check_channels(const Tensor& input, const OptionalTensor& vector, const char* name) {
-  TORCH_CHECK(!given(vector) || vector->numel() == input.size(1), name, " should contain ",
-              input.size(1), " elements not ", given(vector) ? vector->numel() : 0);
-}
-
-/// The operators below the front end of torch check no sizes: nothing may be read past its end.
-void check_statistics(const Tensor& input, const OptionalTensor& mean,
-                      const OptionalTensor& variance, bool needed) {
-  TORCH_CHECK(!needed || (given(mean) && given(variance)),
-              "batch_norm: mean and variance must be defined");
-  for (const OptionalTensor& each : {mean, variance}) {
-    TORCH_CHECK(!given(each) || each->is_floating_point(), "expected scalar type Float but found ",
-                each->scalar_type());
-  }
-  check_channels(input, mean, "running_mean");
-  check_channels(input, variance, "running_var");
-}
-
-void check_batch(const Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias) {
-  TORCH_CHECK(input.dim() >= 2, "batch_norm: expected at least 2 dimensions, got ", input.dim());
-  if (input.numel() == 0) throw Refusal{"there are no elements"};
-  check_channels(input, weight, "weight");
-  check_channels(input, bias, "bias");
 }
 
 ThreeTensors batch_norm(const Tensor& input, const OptionalTensor& weight,
@@ -135,8 +132,8 @@ ThreeTensors batch_norm(const Tensor& input, const OptionalTensor& weight,
   const Moments moments = moments_of(input);
   const Tensor inverse = (moments.variance + epsilon).rsqrt();
   const double count = static_cast<double>(count_of(input));
-  update(running_mean, moments.mean, momentum);
-  update(running_variance, moments.variance * (count / (count - 1)), momentum);
+  update_running(running_mean, moments.mean, momentum);
+  update_running(running_variance, moments.variance * (count / (count - 1)), momentum);
   return {normalised(input, moments.mean, inverse, weight, bias), moments.mean, inverse};
 }
 
