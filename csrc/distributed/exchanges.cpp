@@ -189,7 +189,10 @@ DistributedBackend::Work DistributedBackend::scatter(Tensors& outputs, std::vect
 
 DistributedBackend::Work DistributedBackend::reduce_scatter(
     Tensors& outputs, std::vector<Tensors>& inputs, const c10d::ReduceScatterOptions& options) {
-  const Tensors list = only_list(inputs);
+  Tensors list = only_list(inputs);
+  if (list.size() == 1 && getSize() > 1) {  // one tensor for all ranks, which its rows go to
+    return reduce_scatter_pairs(outputs, list, options.reduceOp, c10d::OpType::REDUCE_SCATTER);
+  }
   const std::string text =
       c10::str("reduce_scatter(", reduction_name(options.reduceOp), ") of ", shapes_text(list));
   const auto check = [&] {

@@ -5,6 +5,8 @@
 #include <c10/core/ScalarType.h>
 #include <c10/util/Exception.h>
 
+#include "csrc/launch/tensor_access.h"
+
 namespace neuron_sim {
 namespace {
 
@@ -15,6 +17,20 @@ std::string dtype_name(at::ScalarType dtype) {
 bool bitwise(const c10d::ReduceOp& operation) {
   return operation.op_ == c10d::ReduceOp::BAND || operation.op_ == c10d::ReduceOp::BOR ||
          operation.op_ == c10d::ReduceOp::BXOR;
+}
+
+bool is_scaled_sum(const c10d::ReduceOp& operation) {
+  return operation.op_ == c10d::ReduceOp::PREMUL_SUM;
+}
+
+/// Multiplies by the factor of a PREMUL_SUM: a number, or a tensor of one element.
+void scale(const at::Tensor& tensor, const c10d::ReduceOp& operation) {
+  const auto& given = static_cast<const c10d::PreMulSumSupplement&>(*operation.supplement_);
+  if (given.tensor_factor.defined()) {
+    tensor.mul_(host_tensor(given.tensor_factor).reshape({}));
+  } else {
+    tensor.mul_(given.double_factor);
+  }
 }
 
 }  // namespace
@@ -36,20 +52,21 @@ std::string reduction_name(const c10d::ReduceOp& operation) {
 
 void check_reduction(const c10d::ReduceOp& operation, at::ScalarType dtype) {
   const std::string name = reduction_name(operation);
-  TORCH_CHECK_NOT_IMPLEMENTED(name != "PREMUL_SUM" && name != "UNKNOWN", "the reduction ", name,
+  TORCH_CHECK_NOT_IMPLEMENTED(name != "UNKNOWN", "the reduction ", static_cast<int>(operation.op_),
                               " does not exist here; there are SUM, AVG, PRODUCT, MIN, MAX, BAND, "
-                              "BOR and BXOR.");
+                              "BOR, BXOR and PREMUL_SUM.");
   TORCH_CHECK_TYPE(!at::isFloat8Type(dtype) && dtype != at::kFloat4_e2m1fn_x2, name,
                    " is not defined for ", dtype_name(dtype),
                    "; reduce a wider type and round once.");
   const bool whole = at::isIntegralType(dtype, /*includeBool=*/true);
   TORCH_CHECK_TYPE(whole || !bitwise(operation), name, " takes integers and bool, not ",
                    dtype_name(dtype), ".");
-  TORCH_CHECK_TYPE(!whole || operation.op_ != c10d::ReduceOp::AVG, name,
-                   " takes floating-point and complex numbers, not ", dtype_name(dtype), ".");
-  TORCH_CHECK_TYPE(!at::isComplexType(dtype) || operation.op_ == c10d::ReduceOp::SUM ||
-                       operation.op_ == c10d::ReduceOp::AVG,
-                   name, " is not defined for ", dtype_name(dtype), "; SUM and AVG are.");
+  const bool scales = operation.op_ == c10d::ReduceOp::AVG || is_scaled_sum(operation);
+  TORCH_CHECK_TYPE(!whole || !scales, name, " takes floating-point and complex numbers, not ",
+                   dtype_name(dtype), ".");
+  TORCH_CHECK_TYPE(!at::isComplexType(dtype) || operation.op_ == c10d::ReduceOp::SUM || scales,
+                   name, " is not defined for ", dtype_name(dtype),
+                   "; SUM, AVG and PREMUL_SUM are.");
 }
 
 void finish(const c10::intrusive_ptr<c10d::Work>& work) {
@@ -77,7 +94,9 @@ at::Tensor reduced(c10d::Backend& transport, const at::Tensor& tensor,
   Tensors sums = {tensor.to(dtype == at::kShort ? at::kInt : dtype, /*non_blocking=*/false,
                             /*copy=*/true, at::MemoryFormat::Contiguous)};
   c10d::AllreduceOptions options;
-  options.reduceOp = average ? c10d::ReduceOp(c10d::ReduceOp::SUM) : operation;
+  const bool sums_up = average || is_scaled_sum(operation);
+  options.reduceOp = sums_up ? c10d::ReduceOp(c10d::ReduceOp::SUM) : operation;
+  if (is_scaled_sum(operation)) scale(sums[0], operation);
   if (tensor.numel() > 0) finish(transport.allreduce(sums, options));
   if (average) sums[0].div_(transport.getSize());
   return sums[0].to(dtype);

@@ -14,9 +14,9 @@ using Tensors = std::vector<at::Tensor>;
 /// The name of a reduction, "SUM"; "UNKNOWN" when it has none.
 std::string reduction_name(const c10d::ReduceOp& operation);
 
-/// c10::NotImplementedError for PREMUL_SUM and unknown reductions; c10::TypeError when the
-/// reduction is not defined for that dtype: float8 has none, the bitwise ones take integers and
-/// bool, AVG takes floats.
+/// c10::NotImplementedError for unknown reductions; c10::TypeError when the reduction is not
+/// defined for that dtype: float8 has none, the bitwise ones take integers and bool, AVG and
+/// PREMUL_SUM (torch.distributed._make_nccl_premul_sum) take floats.
 void check_reduction(const c10d::ReduceOp& operation, at::ScalarType dtype);
 
 /// Waits for `work`.

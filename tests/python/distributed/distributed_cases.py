@@ -86,6 +86,44 @@ def reduce_scatter():
     return output
 
 
+def reduce_scatter_one():
+    """One tensor for all ranks, strided."""
+    output = torch.zeros(2, 3, device=DEVICE)
+    dist.reduce_scatter(output, [mine((3, 4)).t()])
+    return output
+
+
+def premultiplied(dtype=torch.float32):
+    """A sum of inputs times a number, and times a tensor, on every collective that reduces."""
+    scale = dist._make_nccl_premul_sum(0.5)
+    total, part = mine(dtype=dtype), torch.zeros(2, 3, dtype=dtype, device=DEVICE)
+    dist.all_reduce(total, scale)
+    dist.reduce_scatter_tensor(part, mine((4, 3), dtype), scale)
+    other = mine(dtype=dtype)
+    dist.reduce(other, 0, dist._make_nccl_premul_sum(torch.tensor([4.0], device=DEVICE)))
+    return [total, part, other]
+
+
+def sync_batch_norm():
+    """Ranks with batches of different sizes: output, gradients and running statistics."""
+    model = torch.nn.SyncBatchNorm(3).to(DEVICE)
+    with torch.no_grad():
+        model.weight.copy_(torch.tensor([0.5, 2.0, -1.0]))
+    inputs = batch(dist.get_rank()).to(DEVICE).requires_grad_()
+    with device.strict():
+        output = model(inputs)
+        output.pow(3).sum().backward()
+    dist.all_reduce(model.weight.grad)
+    dist.all_reduce(model.bias.grad)
+    return [output.detach(), inputs.grad, model.weight.grad, model.bias.grad,
+            model.running_mean, model.running_var]  # fmt: skip
+
+
+def batch(rank: int) -> Tensor:
+    generator = torch.Generator().manual_seed(rank)
+    return torch.randn(4 + 3 * rank, 3, 5, generator=generator) * (rank + 1) + rank
+
+
 def reduce_scatter_tensor():
     output = torch.zeros(2, 3, device=DEVICE)
     dist.reduce_scatter_tensor(output, mine((4, 3)))
@@ -215,7 +253,11 @@ def error_one_rank():
 
 def error_reduction():
     premul = dist._make_nccl_premul_sum(2.0)
-    dist.all_reduce(torch.ones(2, device=DEVICE), premul)
+    dist.all_reduce(torch.ones(2, dtype=torch.int32, device=DEVICE), premul)
+
+
+def error_split():
+    dist.reduce_scatter(torch.ones(2, device=DEVICE), [torch.ones(3, device=DEVICE)])
 
 
 def error_reduction_dtype():
@@ -260,9 +302,11 @@ CASES = {
             *(allreduce_strided, allreduce_coalesced, reduce, allgather, allgather_uneven),
             *(allgather_into_tensor, reduce_scatter, reduce_scatter_tensor, gather, scatter),
             *(alltoall_single, alltoall_uneven, alltoall_list, messages, message_from_anybody),
+            *(reduce_scatter_one, premultiplied, sync_batch_norm),
             *(clocks_meet, overlap, cpu_tensors),
             *(error_shapes, error_calls, error_dtypes, error_one_rank, error_reduction),
             *(error_reduction_dtype, error_devices, error_splits, error_message, error_self),
+            error_split,
         )
     },
 }

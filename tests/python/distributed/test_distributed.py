@@ -97,6 +97,35 @@ def test_gathers_give_every_rank_all_inputs(results):
     of_all(results, "allgather_into_tensor", torch.cat([values(0), values(1)]))
 
 
+def test_one_tensor_for_all_ranks_is_scattered_by_its_rows(results):
+    total = (values(0, (3, 4)) + values(1, (3, 4))).t()
+    for rank in range(WORLD):
+        assert_equal(results[rank]["reduce_scatter_one"], total[2 * rank : 2 * rank + 2])
+
+
+def test_a_premultiplied_sum_scales_what_every_rank_gives(results):
+    for rank in range(WORLD):
+        whole, part, other = results[rank]["premultiplied"]
+        assert_equal(whole, 0.5 * values(0) + 0.5 * values(1))
+        assert_equal(part, (0.5 * (values(0, (4, 3)) + values(1, (4, 3))))[2 * rank :][:2])
+        assert_equal(other, 4 * (values(0) + values(1)) if rank == 0 else values(rank))
+
+
+def test_sync_batch_norm_normalises_the_batches_of_all_ranks_as_one(results):
+    oracle = torch.nn.BatchNorm1d(3, dtype=torch.float64)
+    with torch.no_grad():
+        oracle.weight.copy_(torch.tensor([0.5, 2.0, -1.0]))
+    parts = [distributed_cases.batch(rank).double().requires_grad_() for rank in range(WORLD)]
+    outputs = oracle(torch.cat(parts))
+    outputs.pow(3).sum().backward()
+    shares = outputs.detach().split([len(part) for part in parts])
+    for rank in range(WORLD):
+        expected = [shares[rank], parts[rank].grad, oracle.weight.grad, oracle.bias.grad,
+                    oracle.running_mean, oracle.running_var]  # fmt: skip
+        for found, right in zip(results[rank]["sync_batch_norm"], expected, strict=True):
+            torch.testing.assert_close(found.double(), right, rtol=1e-4, atol=1e-4)
+
+
 def test_reduce_scatter_gives_every_rank_its_part(results):
     for rank in range(WORLD):
         total = values(0, (4,)) + values(1, (4,))
@@ -169,7 +198,8 @@ ERRORS = {
     r"same calls in the same order\.",
     "error_calls": r"ValueError: .*rank {rank} calls .* while rank {other} calls ",
     "error_dtypes": r"ValueError: .*rank {rank} calls allreduce\(SUM\) of float(32|16) \[2\] while",
-    "error_reduction": r"NotImplementedError: .*the reduction PREMUL_SUM does not exist here",
+    "error_reduction": r"TypeError: .*PREMUL_SUM takes floating-point and complex .*not int32",
+    "error_split": r"ValueError: reduce_scatter_tensor.*float32 \[3\] has not 2 times the elements",
     "error_reduction_dtype": r"TypeError: .*BAND takes integers and bool, not float32\.",
     "error_devices": r"(ValueError|RuntimeError): .*(cpu|neuron_sim)",
     "error_splits": r"ValueError: .*rank \d sends \d elements to rank \d, which expects \d\.",
