@@ -90,6 +90,8 @@ Recordings& recordings() {
 }
 
 void record(const LaunchRecord& launch) {
+  if (tallies_launches()) tally_launch(launch);
+  if (!follows_operators()) return;
   // Before the lock: the place is Python's, whose lock a thread may hold that waits for this one.
   const LaunchOrigin origin = current_origin();
   const int64_t allocated = device_allocator(launch.device).statistics().bytes.current;
@@ -102,11 +104,12 @@ void record(const LaunchRecord& launch) {
   if (observer) (*observer)(launch);
 }
 
-/// Listens to launches while there is an observer or recording; the caller holds the lock.
+/// Listens to launches while there is an observer, recording or tally; the caller holds the lock.
 void listen_if_wanted() {
-  const bool wanted = !recordings().active.empty() || recordings().observer != nullptr;
-  follow_operators(wanted);
-  set_launch_listener(wanted ? record : std::function<void(const LaunchRecord&)>{});
+  const bool records = !recordings().active.empty() || recordings().observer != nullptr;
+  follow_operators(records);
+  set_launch_listener(records || tallies_launches() ? record
+                                                    : std::function<void(const LaunchRecord&)>{});
 }
 
 }  // namespace
@@ -131,6 +134,21 @@ void set_launch_observer(LaunchObserver observer) {
   recordings().observer =
       observer ? std::make_shared<const LaunchObserver>(std::move(observer)) : nullptr;
   listen_if_wanted();
+}
+
+TallyId start_tally(bool keeps_programs) {
+  const std::lock_guard lock(recordings().mutex);
+  const TallyId id = add_tally(keeps_programs);
+  listen_if_wanted();
+  return id;
+}
+
+LaunchTally finish_tally(TallyId tally) {
+  const std::lock_guard lock(recordings().mutex);
+  LaunchTally sums = read_tally(tally);
+  remove_tally(tally);
+  listen_if_wanted();
+  return sums;
 }
 
 std::string RecordedLaunch::shapes() const {

@@ -9,6 +9,7 @@
 
 #include "csrc/launch/launch_origin.h"
 #include "csrc/runtime/export.h"
+#include "csrc/tally/launch_tally.h"
 #include "device/runtime/launch.h"
 #include "device/timeline/overlaps.h"
 
@@ -52,6 +53,13 @@ inline constexpr size_t kKeptPrograms = 1024;
 NEURON_SIM_TORCH_API RecordingId start_recording();
 /// Ends a recording and returns its launches in order; empty if there is no such recording.
 NEURON_SIM_TORCH_API std::vector<RecordedLaunch> finish_recording(RecordingId recording);
+
+/// From now on sums the launches of this process (all devices and threads); read_tally() tells the
+/// sums. `keeps_programs`: for views of the programs; else only their number is kept. Several
+/// tallies may be active.
+NEURON_SIM_TORCH_API TallyId start_tally(bool keeps_programs);
+/// Ends a tally and returns its sums; empty ones if there is no such tally.
+NEURON_SIM_TORCH_API LaunchTally finish_tally(TallyId tally);
 
 using LaunchObserver = std::function<void(const LaunchRecord&)>;
 /// Calls `observer` after every launch, besides the recordings, until replaced; empty: no observer.

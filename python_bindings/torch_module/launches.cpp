@@ -22,14 +22,42 @@ py::dict utilisation(const Timing& timing) {
   return shares;
 }
 
-/// A capsule of the kernel, of which neuron_sim._core makes views.
-py::capsule recorded_kernel(const RecordedLaunch& launch) {
-  check_kept(launch);
-  auto kernel = std::make_unique<std::shared_ptr<const Kernel>>(launch.kernel->kernel);
-  return py::capsule(kernel.release(), kKernelCapsule, [](PyObject* capsule) {
+/// Of which neuron_sim._core makes views.
+py::capsule capsule_of(const std::shared_ptr<const Kernel>& kernel) {
+  auto held = std::make_unique<std::shared_ptr<const Kernel>>(kernel);
+  return py::capsule(held.release(), kKernelCapsule, [](PyObject* capsule) {
     delete static_cast<std::shared_ptr<const Kernel>*>(
         PyCapsule_GetPointer(capsule, kKernelCapsule));
   });
+}
+
+py::capsule recorded_kernel(const RecordedLaunch& launch) {
+  check_kept(launch);
+  return capsule_of(launch.kernel->kernel);
+}
+
+py::tuple sum_of(const LaunchSum& sum) {
+  return py::make_tuple(sum.launches, sum.latency.microseconds());
+}
+
+/// The sums of a tally, times in microseconds.
+py::dict facts_of(const LaunchTally& tally) {
+  py::dict operators, bounds, facts;
+  for (const auto& [name, sum] : tally.operators) operators[py::str(name)] = sum_of(sum);
+  for (const auto& [name, time] : tally.bounds) bounds[py::str(name)] = time.microseconds();
+  py::list kept;
+  for (const TalliedProgram& program : tally.kept) {
+    kept.append(py::make_tuple(capsule_of(program.kernel), program.op, program.sum.launches,
+                               program.sum.latency.microseconds()));
+  }
+  facts["launches"] = tally.all.launches;
+  facts["latency_us"] = tally.all.latency.microseconds();
+  facts["body_us"] = tally.body.microseconds();
+  facts["programs"] = tally.programs;
+  facts["operators"] = operators;
+  facts["bounds"] = bounds;
+  facts["kept"] = kept;
+  return facts;
 }
 
 double latency(const RecordedLaunch& launch) {
@@ -89,6 +117,9 @@ void bind_launches(py::module_& m) {
   m.def("find_places_with", &find_places_with);
   m.def("start_recording", &start_recording);
   m.def("finish_recording", &finish_recording);
+  m.def("start_tally", &start_tally);
+  m.def("read_tally", [](TallyId tally) { return facts_of(read_tally(tally)); });
+  m.def("finish_tally", [](TallyId tally) { return facts_of(finish_tally(tally)); });
   m.def("kernel_cache_info", &cache_facts);
   m.def("kernel_cache_limit", [] { return kernel_cache().limit(); });
   m.def("set_kernel_cache_limit",
