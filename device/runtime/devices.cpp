@@ -9,6 +9,7 @@
 #include "device/base/errors.h"
 #include "device/base/settings.h"
 #include "device/memory/hbm_fault.h"
+#include "device/runtime/host_clock.h"
 
 namespace neuron_sim {
 namespace {
@@ -27,7 +28,7 @@ int read_device_count() {
 struct Devices {
   const Architecture& architecture = default_architecture();
   Hbm hbm{device_count(), architecture.limits.hbm, architecture.name};
-  HostClock host;
+  HostClock& host = host_clock();
   std::deque<Schedule> schedules;
   std::deque<CachingAllocator> allocators;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/base/errors.h"
+#include "device/runtime/host_clock.h"
 
 namespace neuron_sim {
 
@@ -19,6 +20,7 @@ Schedule::StreamId Schedule::create_stream() {
 
 TimeSpan Schedule::submit(StreamId stream, Resource resource, Picoseconds duration) {
   require(duration.count >= 0, "a task has no negative duration");
+  if (submission_cost().count > 0) host_.wait_until(host_.now() + submission_cost());
   const std::lock_guard lock(mutex_);
   Picoseconds& free_at = resources_[static_cast<int>(resource)];
   const Picoseconds start = std::max({stream_end(stream), free_at, host_.now()});

@@ -16,6 +16,7 @@
 #include "device/instruction/instruction_type.h"
 #include "device/numerics/dtype.h"
 #include "device/numerics/packed.h"
+#include "device/runtime/host_clock.h"
 #include "python_bindings/core_module/instructions/bindings.h"
 #include "python_bindings/core_module/instructions/instruction_methods.h"
 #include "python_bindings/core_module/instructions/instruction_table.h"
@@ -209,6 +210,15 @@ NB_MODULE(_core, m) {
   m.def("settings", &settings_table, "(name, values, meaning) of all environment variables.");
   m.def("setting", &setting, nb::arg("name"),
         "What the environment says of one of settings(), now; '' when it says nothing.");
+  m.def(
+      "host_time_ps", [] { return host_clock().now().count; },
+      "Simulated picoseconds that the program has waited for devices, or spent.");
+  m.def(
+      "spend_host_time", [](int64_t ps) { spend_host_time({ps}); }, nb::arg("picoseconds"),
+      "The program works for that long in simulated time.");
+  m.def(
+      "set_submission_cost", [](int64_t ps) { set_submission_cost({ps}); }, nb::arg("picoseconds"),
+      "The program works for that long before each task that it submits to a device.");
   m.def("instructions", &instructions, "Names of all instructions, in the order of the list.");
   m.def("elementwise_instructions", &elementwise_instructions,
         "Names of the instructions that may be emitted for parts of their operands, as a set.");
