@@ -50,6 +50,8 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"NEURON_SIM_TIMELINE", "a file", "as `neuron-sim run --timeline`"},
     {"NEURON_SIM_ADVICE", "`1`",
      "as `neuron-sim run --advice`: prints what bounds a kernel, and what would help"},
+    {"NEURON_SIM_SUMMARY", "`0`, `1`",
+     "`0`: as `neuron-sim run --no-summary`; `1` is set by `neuron-sim run`"},
     {"NEURON_SIM_EAGER", "`1`",
      "as `neuron-sim run --eager`: [instructions run as they are traced](nki.md#eager-execution)"},
     {"NEURON_SIM_FULL_TRACEBACK", "`1`",

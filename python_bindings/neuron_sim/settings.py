@@ -36,6 +36,9 @@ TIMELINE = "NEURON_SIM_TIMELINE"
 ADVICE = "NEURON_SIM_ADVICE"
 """`1`: what bounds every kernel, and what would help, is printed (`--advice`)."""
 
+SUMMARY = "NEURON_SIM_SUMMARY"
+"""`1`: a process that launched something with torch says so at its end (`--no-summary`: `0`)."""
+
 EAGER = "NEURON_SIM_EAGER"
 """`1`: instructions of kernels run as they are traced, so that tiles have values (`--eager`)."""
 

@@ -44,6 +44,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="refuse kernels and operators that do what no chip defines",
     )
+    _add_views(parser)
+    parser.add_argument(
+        "--eager",
+        action="store_true",
+        help="run instructions as they are traced: print() and debuggers show values of tiles",
+    )
+    parser.add_argument(
+        "--override",
+        action="store_true",
+        help="the simulator's packages come before installed ones of the vendor",
+    )
+    parser.add_argument(
+        "--full-traceback",
+        action="store_true",
+        help="show the frames of the simulator in the traceback of a kernel's error",
+    )
+    parser.add_argument(
+        "-m", dest="module", action="store_true", help="SCRIPT is the name of a module"
+    )
+    parser.add_argument("script", metavar="SCRIPT", help="a Python file, or - for stdin")
+    parser.add_argument(
+        "arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="given to the script"
+    )
+
+
+def _add_views(parser: argparse.ArgumentParser) -> None:
+    """What is shown of the programs that run."""
     parser.add_argument(
         "--profile",
         metavar="DIR",
@@ -71,26 +98,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print to stderr what fills SBUF and PSUM of every kernel, and what is spilled",
     )
     parser.add_argument(
-        "--eager",
+        "--no-summary",
         action="store_true",
-        help="run instructions as they are traced: print() and debuggers show values of tiles",
-    )
-    parser.add_argument(
-        "--override",
-        action="store_true",
-        help="the simulator's packages come before installed ones of the vendor",
-    )
-    parser.add_argument(
-        "--full-traceback",
-        action="store_true",
-        help="show the frames of the simulator in the traceback of a kernel's error",
-    )
-    parser.add_argument(
-        "-m", dest="module", action="store_true", help="SCRIPT is the name of a module"
-    )
-    parser.add_argument("script", metavar="SCRIPT", help="a Python file, or - for stdin")
-    parser.add_argument(
-        "arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="given to the script"
+        help="do not say at the end on stderr what torch launched, and how long it took",
     )
 
 
@@ -111,6 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
         override=arguments.override,
         full_traceback=arguments.full_traceback,
         eager=arguments.eager,
+        summary=not arguments.no_summary,
     )
     sys.stdout.flush()
     sys.stderr.flush()

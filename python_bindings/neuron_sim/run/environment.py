@@ -27,6 +27,7 @@ def script_environment(
     override: bool = False,
     full_traceback: bool = False,
     eager: bool = False,
+    summary: bool | None = None,
 ) -> dict[str, str]:
     """`base` with the import hook on PYTHONPATH, our commands on PATH, and the settings.
 
@@ -56,6 +57,10 @@ def script_environment(
         environment[settings.EAGER] = "1"
     if full_traceback:
         environment[settings.FULL_TRACEBACK] = "1"
+    if summary:
+        environment.setdefault(settings.SUMMARY, "1")
+    elif summary is not None:
+        environment[settings.SUMMARY] = "0"
     if profile is not None:
         environment[settings.PROFILE] = _made(profile)
     if dump is not None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
+from types import ModuleType
 
 from neuron_sim import settings
+from neuron_sim.after_import import after_import
 from neuron_sim.run import aliases, tracebacks
 
 OFF = 60
@@ -20,6 +23,20 @@ def install() -> None:
         tracebacks.install()
     if not hasattr(logging, "OFF"):
         logging.OFF = OFF  # type: ignore[attr-defined]
+    after_import("neuron_sim._C", _watch_launches)
+
+
+def _watch_launches(extension: ModuleType) -> None:
+    """Sums what torch launches, where the end of the process shows it."""
+    says = os.environ.get(settings.SUMMARY) == "1"
+    if says:
+        atexit.register(_finish, extension, extension.start_tally(False))
+
+
+def _finish(extension: ModuleType, number: int) -> None:
+    from neuron_sim.run import summary  # only at the end
+
+    summary.print_summary(extension, extension.finish_tally(number))
 
 
 def follow_device_name() -> None:
