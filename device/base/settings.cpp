@@ -50,6 +50,9 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"NEURON_SIM_TIMELINE", "a file", "as `neuron-sim run --timeline`"},
     {"NEURON_SIM_ADVICE", "`1`",
      "as `neuron-sim run --advice`: prints what bounds a kernel, and what would help"},
+    {"NEURON_SIM_CLOCK", "`host`, `simulated`",
+     "as `neuron-sim run --clock`: whose time the functions of Python's `time` tell the scripts of "
+     "such a run; else the host's"},
     {"NEURON_SIM_SUMMARY", "`0`, `1`",
      "`0`: as `neuron-sim run --no-summary`; `1` is set by `neuron-sim run`"},
     {"NEURON_SIM_EAGER", "`1`",

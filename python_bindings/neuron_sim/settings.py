@@ -36,6 +36,9 @@ TIMELINE = "NEURON_SIM_TIMELINE"
 ADVICE = "NEURON_SIM_ADVICE"
 """`1`: what bounds every kernel, and what would help, is printed (`--advice`)."""
 
+CLOCK = "NEURON_SIM_CLOCK"
+"""`simulated`: the functions of `time` tell scripts the chip's time (`--clock`)."""
+
 SUMMARY = "NEURON_SIM_SUMMARY"
 """`1`: a process that launched something with torch says so at its end (`--no-summary`: `0`)."""
 

@@ -3,6 +3,7 @@
   neuron-sim run vec_add.py --kernel tiled --size 25600
   neuron-sim run --arch trn1 --profile traces vec_add.py --kernel stream --size 256000
   neuron-sim run --timeline out.html vec_add.py --kernel stream --size 256000
+  neuron-sim run --clock simulated train.py
   neuron-sim run -m pytest test/unit
 
 The script's arguments, exit code and tracebacks are as with `python SCRIPT`; of a kernel's error
@@ -23,7 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from neuron_sim import settings
-from neuron_sim.run.environment import script_environment
+from neuron_sim.run.environment import CLOCKS, script_environment
 from neuron_sim.terminal.arguments import add_architecture
 from neuron_sim.terminal.suggestions import did_you_mean_file
 
@@ -49,6 +50,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--eager",
         action="store_true",
         help="run instructions as they are traced: print() and debuggers show values of tiles",
+    )
+    parser.add_argument(
+        "--clock",
+        choices=CLOCKS,
+        help="whose time the functions of Python's `time` tell the script: the host's, or the "
+        "simulated time of what it launches",
     )
     parser.add_argument(
         "--override",
@@ -121,6 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
         override=arguments.override,
         full_traceback=arguments.full_traceback,
         eager=arguments.eager,
+        clock=arguments.clock,
         summary=not arguments.no_summary,
     )
     sys.stdout.flush()

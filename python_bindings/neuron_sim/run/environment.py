@@ -10,6 +10,9 @@ from pathlib import Path
 
 from neuron_sim import settings
 
+CLOCKS = ("host", "simulated")
+"""Whose time the functions of `time` tell a script."""
+
 _FOLDER = Path(__file__).resolve().parent
 
 
@@ -27,12 +30,13 @@ def script_environment(
     override: bool = False,
     full_traceback: bool = False,
     eager: bool = False,
+    clock: str | None = None,
     summary: bool | None = None,
 ) -> dict[str, str]:
     """`base` with the import hook on PYTHONPATH, our commands on PATH, and the settings.
 
-    ValueError for an architecture or a pass that does not exist, or a folder or page that cannot be
-    made.
+    ValueError for an architecture, a pass or a clock that does not exist, or a folder or page that
+    cannot be made.
     """
     environment = dict(base)
     _put_first(environment, "PYTHONPATH", _FOLDER / "site")
@@ -57,6 +61,10 @@ def script_environment(
         environment[settings.EAGER] = "1"
     if full_traceback:
         environment[settings.FULL_TRACEBACK] = "1"
+    if clock is not None:
+        environment[settings.CLOCK] = clock
+    if (given := environment.get(settings.CLOCK) or CLOCKS[0]) not in CLOCKS:
+        raise ValueError(f"{settings.CLOCK} is '{given}'; there are: {', '.join(CLOCKS)}.")
     if summary:
         environment.setdefault(settings.SUMMARY, "1")
     elif summary is not None:

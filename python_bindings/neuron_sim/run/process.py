@@ -23,6 +23,10 @@ def install() -> None:
         tracebacks.install()
     if not hasattr(logging, "OFF"):
         logging.OFF = OFF  # type: ignore[attr-defined]
+    if os.environ.get(settings.CLOCK) == "simulated":
+        from neuron_sim.run import clock  # takes 50 ms
+
+        clock.install()
     after_import("neuron_sim._C", _watch_launches)
 
 

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from neuron_sim import settings
+
 ROWS = 5
 """Operators that are shown, those with the most time."""
 
@@ -55,7 +57,7 @@ def summary_text(
     ]
     if fallbacks:
         lines.append(f"  on the CPU: {_fallen_back(fallbacks)}")
-    return "\n".join(lines)
+    return "\n".join([*lines, f"  {_clock()}"])
 
 
 def _time(microseconds: float) -> str:
@@ -77,3 +79,14 @@ def _fallen_back(fallbacks: Sequence[tuple]) -> str:
     ranked = sorted(counts.items(), key=lambda item: -item[1])
     shown = ", ".join(f"{name} {count:,} x" for name, count in ranked[:ROWS])
     return shown + (f" and {len(ranked) - ROWS} others" if len(ranked) > ROWS else "")
+
+
+def _clock() -> str:
+    from neuron_sim.run import clock  # most processes print nothing
+
+    if os.environ.get(settings.CLOCK) == "simulated":
+        return (
+            "clock of the script: simulated (waits for the device, and "
+            f"{clock.LAUNCH_COST_US:g} us of host time per launch, assumed)"
+        )
+    return "clock of the script: the host's; --clock simulated is the chip's"

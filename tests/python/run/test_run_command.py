@@ -189,7 +189,7 @@ def test_options_are_variables_and_entries_are_put_once(tmp_path):
     once = environment.script_environment(
         {}, architecture="trn3", sanitize=True, profile=str(tmp_path / "new"), dump="schedule",
         explain_memory=True, timeline=str(tmp_path / "page.html"), advice=True, override=True,
-        eager=True, summary=True,
+        eager=True, clock="simulated", summary=True,
     )  # fmt: skip
     twice = environment.script_environment(once)
     assert twice == once
@@ -200,6 +200,7 @@ def test_options_are_variables_and_entries_are_put_once(tmp_path):
     assert once[settings.PROFILE] == str(tmp_path / "new") and (tmp_path / "new").is_dir()
     assert once[settings.DUMP] == "after:schedule"
     assert once[settings.EXPLAIN_MEMORY] == once[settings.EAGER] == once[settings.SUMMARY] == "1"
+    assert once[settings.CLOCK] == "simulated"
 
 
 EAGER = """

@@ -31,6 +31,7 @@ def test_a_script_that_launches_is_summed_up(tmp_path):
     assert lines[1].startswith("  bound by latency 100%; ")
     assert lines[2].split()[1:3] == ["3", "x"] and "aten::sum" in err
     assert f"  on the CPU: {fallback} 1 x" in lines
+    assert lines[-1] == "  clock of the script: the host's; --clock simulated is the chip's"
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,8 @@ TALLY = {
 }
 
 
-def test_the_text_ranks_operators_and_counts_the_others():
+def test_the_text_ranks_operators_and_counts_the_others(monkeypatch):
+    monkeypatch.delenv(settings.CLOCK, raising=False)
     fallbacks = [("aten::a", 2, "no kernel", 8), ("aten::b", 9, "", 8), ("aten::a", 1, "other", 8)]
     lines = summary.summary_text(TALLY, "trn2", 2.5e6, fallbacks).splitlines()
     assert lines[:2] == [
@@ -67,7 +69,7 @@ def test_the_text_ranks_operators_and_counts_the_others():
     assert [line.split()[0] for line in lines[2:7]] == [f"aten::op{i}" for i in (7, 6, 5, 4, 3)]
     assert lines[7].split() == "2 other operators 30 x 30 us 0.0%".split()
     assert lines[8] == "  on the CPU: aten::b 9 x, aten::a 3 x"
-    assert len(lines) == 9
+    assert len(lines) == 10
 
 
 def test_many_fallbacks_stay_one_line():

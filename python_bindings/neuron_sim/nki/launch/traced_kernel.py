@@ -168,6 +168,8 @@ class TracedKernel:
         computed = self.with_prints() if self.with_prints else self
         results = computed._computed(arrays)
         self.log = computed.log
+        if _core.setting("NEURON_SIM_CLOCK") == "simulated":  # the caller waits for the chip
+            _core.spend_host_time(round(self.time()["latency_us"] * 1e6))
         self.record_profile()
         return results
 
