@@ -87,7 +87,7 @@ def _add_views(parser: argparse.ArgumentParser) -> None:
         "--timeline",
         metavar="FILE",
         help="write the timeline of every kernel that runs as a page for a browser; the second one "
-        "gets a number before its ending, and so on",
+        "gets a number before its ending, and so on; of what torch launches, the longest programs",
     )
     parser.add_argument(
         "--advice",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+import sys
 from types import ModuleType
 
 from neuron_sim import settings
@@ -33,14 +34,22 @@ def install() -> None:
 def _watch_launches(extension: ModuleType) -> None:
     """Sums what torch launches, where the end of the process shows it."""
     says = os.environ.get(settings.SUMMARY) == "1"
+    writes = any(map(os.environ.get, (settings.PROFILE, settings.TIMELINE, settings.ADVICE)))
+    if says or writes:
+        atexit.register(_finish, extension, extension.start_tally(writes), says, writes)
+
+
+def _finish(extension: ModuleType, number: int, says: bool, writes: bool) -> None:
+    from neuron_sim.run import launch_profile, summary  # only at the end
+
+    tally = extension.finish_tally(number)
+    if writes:
+        try:
+            launch_profile.write_wanted(tally, pages=summary.reports())
+        except (OSError, ValueError) as error:
+            print(f"neuron-sim run: {error}", file=sys.stderr)
     if says:
-        atexit.register(_finish, extension, extension.start_tally(False))
-
-
-def _finish(extension: ModuleType, number: int) -> None:
-    from neuron_sim.run import summary  # only at the end
-
-    summary.print_summary(extension, extension.finish_tally(number))
+        summary.print_summary(extension, tally)
 
 
 def follow_device_name() -> None:

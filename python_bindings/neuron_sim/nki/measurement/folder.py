@@ -51,13 +51,24 @@ def record(kernel: Any) -> None:
     if not folder:
         return
     key = folder, digest_of(kernel.program)
-    if key in _known:
-        return
+    if key not in _known:
+        add(kernel, folder)
+    _known.add(key)
+
+
+def add(kernel: Any, folder: str) -> None:
+    """Leaves the files of a kernel in a folder, unless its program is there, and its operator and
+    the number of its launches where it has them. Errors as record()."""
+    digest, launches = digest_of(kernel.program), getattr(kernel, "launches", 0)
     with _locked(folder):
         entries = read_index(folder)
-        if all(entry["program"] != key[1] for entry in entries):
+        if all(entry["program"] != digest for entry in entries):
             _add(kernel, folder, entries)
-    _known.add(key)
+        if launches:
+            entry = next(entry for entry in entries if entry["program"] == digest)
+            entry["launches"] = entry.get("launches", 0) + launches
+            entry.setdefault("operator", kernel.operator)
+        _write_index(folder, entries)
 
 
 @contextmanager
@@ -96,6 +107,9 @@ def _add(kernel: Any, folder: str, entries: list[dict[str, Any]]) -> None:
     write_whole(Path(folder) / paths["perfetto"], packed)
     write_program(kernel, profile, Path(folder) / paths["program"])
     entries.append(entry_of(profile, number, paths))
+
+
+def _write_index(folder: str, entries: list[dict[str, Any]]) -> None:
     document = {"format": FORMAT, "version": VERSION, "kernels": entries}
     write_whole(Path(folder) / INDEX, json.dumps(document, indent=1))
     write_whole(Path(folder) / "index.html", index_page(entries))
@@ -136,15 +150,17 @@ def _row(entry: Mapping[str, Any]) -> str:
         f"<li>{html.escape(each['label'])} <span>{each['shape']} {each['dtype']}</span></li>"
         for each in entry["arguments"]
     )
+    operator = f" <span>{html.escape(entry['operator'])}</span>" if entry.get("operator") else ""
     links = " ".join(_link(entry, kind, kind) for kind in entry["files"])
     cells = (
         f'<td class="number">{entry["number"]}</td>',
-        f"<td>{_link(entry, 'timeline', entry['name'])}</td>",
+        f"<td>{_link(entry, 'timeline', entry['name'])}{operator}</td>",
         f"<td>{entry['architecture']}</td>",
         f"<td><ul>{arguments}</ul></td>",
         f'<td class="number">{entry["body_us"]:,.2f}</td>',
         f'<td class="number">{entry["latency_us"]:,.2f}</td>',
         f'<td class="number">{entry["total_us"]:,.2f}</td>',
+        f'<td class="number">{entry.get("launches", "")}</td>',
         f'<td class="number">{entry["dma_bytes"]:,}</td>',
         f'<td class="number">{entry["mfu"]:.1%}</td>',
         f"<td>{html.escape(entry['bound'])}</td>",
