@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "csrc/aten/dispatch/fallback.h"
@@ -129,6 +130,12 @@ at::Tensor low_words(const at::Tensor& tensor) {
   return tensor.to(at::kInt).to(at::kLong);
 }
 
+/// Whether the operator overwrites its tensor, whose elements may be anything before.
+bool overwrites(const c10::OperatorHandle& op) {
+  const std::string& name = op.operator_name().name;
+  return name == "aten::fill_" || name == "aten::zero_";
+}
+
 bool is_int64(const at::Tensor& tensor) {
   return tensor.defined() && tensor.is_cpu() && tensor.scalar_type() == at::kLong;
 }
@@ -166,7 +173,7 @@ void LowWords::cut_arguments(const c10::OperatorHandle& op, torch::jit::Stack& s
       if (!is_int64(tensor) || tensor.dim() == 0) return;
       is_int64_ = true;
       if (written) written_.push_back(tensor);
-      if (arguments[i].is_out()) return;
+      if (arguments[i].is_out() || (written && overwrites(op))) return;
       const at::Tensor low = low_words(tensor);
       if (!low.defined()) return;
       lost_ = true;

@@ -80,6 +80,16 @@ def test_losing_bits_of_int64_is_said_with_the_operator_and_the_remedy():
     assert "32 bits" not in messages
 
 
+def test_overwritten_memory_loses_no_bits():
+    program = (
+        "import torch; x = torch.tensor([2**40], device='neuron');"
+        "x.zero_(); x.copy_(torch.tensor([2**40])); x.fill_(-1); print(x.item())"
+    )
+    finished = run(["-c", program], NEURON_SIM_DEVICE="neuron")
+    assert finished.stdout.split() == ["-1"]
+    assert "32 bits" not in finished.stderr
+
+
 def test_an_unknown_semantics_is_refused_when_the_device_is_used():
     finished = run(
         ["-c", "import torch; torch.ones(1, device='neuron_sim')"], NEURON_SIM_SEMANTICS="both"
