@@ -25,6 +25,9 @@ ACTING = {
     "TORCH_NEURONX_DISABLE_FALLBACK_EXECUTION": "`0`: a graph that does not compile runs eagerly",
     "TORCH_NEURONX_RETAIN_DEVICE_MODE": "`1`: results are where the inputs are",
     "TORCH_NEURONX_DYNAMO_DISABLE_CPU_AUTOCOPY": "`1`: CPU inputs of a graph are an error",
+    "TORCH_NEURONX_FALLBACK_ONLY_FOR_UNIMPLEMENTED_OPS": (
+        "`1`: an operator that has a kernel which does not take its arguments is an error"
+    ),
     "TORCH_NEURONX_ENABLED_METRIC_TABLES": "`graph_stats`: the table of get_dynamo_metrics()",
     "TORCH_NEURONX_METRICS_DIR": "its folder, else `/tmp`",
     "TORCH_NEURONX_ENABLE_STACK_TRACE": "records of launches always have the line of the script",
@@ -35,9 +38,6 @@ INERT = {
     "TORCH_NEURONX_COMPLEX_DECOMPOSE": "complex operators run on the CPU",
     "TORCH_NEURONX_ENABLE_ASYNC_NRT": "launches are always asynchronous in simulated time",
     "TORCH_NEURONX_ENABLE_CONCATENATION": "operators outside torch.compile run one by one",
-    "TORCH_NEURONX_FALLBACK_ONLY_FOR_UNIMPLEMENTED_OPS": (
-        "NEURON_SIM_STRICT=1 refuses every operator that would run on the CPU"
-    ),
     "TORCH_NEURONX_LOG_LEVEL": "neuron_sim has no log",
     "TORCH_NEURONX_MLIR_ATEN_OPS": "there is no MLIR",
     "TORCH_NEURONX_NEFF_CACHE_DIR": "programs are kept in memory only",
