@@ -11,6 +11,8 @@
 #include "csrc/aten/dispatch/index_arithmetic.h"
 #include "csrc/aten/dispatch/narrowing.h"
 #include "csrc/launch/capture.h"
+#include "csrc/launch/captured_tensor.h"
+#include "csrc/runtime/device_name.h"
 #include "csrc/runtime/generator.h"
 #include "csrc/runtime/runtime.h"
 #include "csrc/runtime/semantics.h"
@@ -153,6 +155,25 @@ void refuse_nested(const c10::OperatorHandle& op, torch::jit::Stack*) {
                               "the device has no kernel; nest with layout=torch.jagged");
 }
 
+/// RuntimeError, as TorchNeuron's operators that have a kernel, for an operand with dimensions on
+/// the CPU. Indices in brackets may be there, and the lengths of packed sequences always are.
+void check_places(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+  const auto& arguments = op.schema().arguments();
+  const size_t first = stack.size() - arguments.size();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& name = arguments[i].name();
+    if (name == "lengths" || name == "batch_sizes" || stack[first + i].isOptionalTensorList()) {
+      continue;
+    }
+    c10::IValue value = stack[first + i];
+    for_each_tensor(value, [&](const at::Tensor& tensor) {
+      TORCH_CHECK(!tensor.defined() || !tensor.is_cpu() || tensor.dim() == 0, "operator '",
+                  op.operator_name(), "': argument '", name, "' is on cpu device, expected ",
+                  device_name());
+    });
+  }
+}
+
 /// The device of a tensor, or of the first of a list; otherwise empty.
 std::optional<at::Device> device_of_value(const c10::IValue& value) {
   const auto of = [](const at::Tensor& tensor) {
@@ -183,8 +204,11 @@ void check_out_devices(const c10::OperatorHandle& op, const torch::jit::Stack& s
 }
 
 void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::string& why) {
-  // A kernel that has refused float64 computes it as float32; without a kernel the CPU keeps it.
-  if (vendor_semantics() && !why.empty() && run_narrowed(op, stack)) return;
+  if (vendor_semantics() && !why.empty()) {
+    check_places(op, *stack);
+    // A kernel that has refused float64 computes it as float32; without a kernel the CPU keeps it.
+    if (run_narrowed(op, stack)) return;
+  }
   const std::string reason = why.empty() ? reason_without_kernel(op.schema(), *stack) : why;
   const std::string name = c10::toString(op.operator_name());
   const auto check = [&] {
