@@ -24,6 +24,10 @@ ALIASED = {
 }
 """Packages that come with the vendor's compiler and their stand-ins."""
 
+ASKING = ("accelerate", "diffusers", "peft", "transformers", "trl")
+"""Libraries that work with device `neuron` where torch_xla is not installed, else with its device:
+they find it once the script has imported it."""
+
 
 class AliasFinder:
     """A meta path finder for the packages of ALIASED and all their submodules."""
@@ -42,7 +46,7 @@ class AliasFinder:
         if top == "neuron_sim":
             self._refuse_missing_name(name, path)
             return None
-        if top not in ALIASED:
+        if top not in ALIASED or (name == "torch_xla" and _asker() in ASKING):
             return None
         own_name = f"{ALIASED[top]}.{rest}" if rest else ALIASED[top]
         if rest and not _is_alias(name.rpartition(".")[0], own_name.rpartition(".")[0]):
@@ -128,6 +132,17 @@ def _real_spec(
         if spec is not None:
             return spec if spec.has_location else None
     return None
+
+
+def _asker() -> str:
+    """The package whose code looks for a module; empty without one."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        name = frame.f_globals.get("__name__") or ""
+        if not name.startswith("importlib") and name not in (__name__, "_frozen_importlib"):
+            return name.partition(".")[0]
+        frame = frame.f_back
+    return ""
 
 
 def _reason(top: str) -> str:

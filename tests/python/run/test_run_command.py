@@ -153,6 +153,18 @@ def test_the_installed_package_of_the_vendor_wins_unless_overridden(tmp_path, ov
     assert (out, err) == (f"{not override}\n", "")
 
 
+def test_a_library_with_support_for_neuron_sees_torch_xla_once_the_script_has_imported_it(tmp_path):
+    asks = (
+        "from importlib.util import find_spec\ndef found(): return bool(find_spec('torch_xla'))\n"
+    )
+    for library in ("transformers", "some_other"):
+        (tmp_path / library).mkdir()
+        written(tmp_path / library, asks, "__init__.py")
+    text = "import some_other, transformers as t\nprint(t.found(), some_other.found())\n"
+    script = written(tmp_path, text + "import torch_xla\nprint(t.found())\n")
+    assert run_script(script) == ("False True\nTrue\n", "", 0)
+
+
 def test_a_folder_called_nki_is_no_package_and_a_hidden_sitecustomize_runs(tmp_path):
     (tmp_path / "nki").mkdir()
     site = tmp_path / "site"
