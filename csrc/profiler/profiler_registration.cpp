@@ -17,9 +17,9 @@ class DeviceActivityProfiler final : public libkineto::IActivityProfiler {
   const std::set<ActivityType>& availableActivities() const override { return activities_; }
 
   std::unique_ptr<libkineto::IActivityProfilerSession> configure(
-      const std::set<ActivityType>& wanted, const libkineto::Config&) override {
+      const std::set<ActivityType>& wanted, const libkineto::Config& config) override {
     if (wanted.count(ActivityType::CONCURRENT_KERNEL) == 0) return nullptr;  // CPU only
-    return std::make_unique<ProfilerSession>();
+    return std::make_unique<ProfilerSession>(config.getCustomConfig());
   }
   std::unique_ptr<libkineto::IActivityProfilerSession> configure(
       int64_t, int64_t, const std::set<ActivityType>& wanted,

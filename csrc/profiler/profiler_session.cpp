@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "csrc/profiler/profile_observer.h"
 #include "csrc/runtime/device_name.h"
 #include "csrc/runtime/errors.h"
 #include "device/runtime/devices.h"
@@ -47,7 +48,32 @@ std::string name_of(const DeviceActivity& activity) {
   return "";
 }
 
+/// Never destroyed: a profile may end after this library's destructors.
+struct Observer {
+  std::mutex mutex;
+  ProfileObserver call;
+};
+
+Observer& observer() {
+  static auto* const instance = new Observer;
+  return *instance;
+}
+
 }  // namespace
+
+void set_profile_observer(ProfileObserver call) {
+  const std::lock_guard lock(observer().mutex);
+  observer().call = std::move(call);
+}
+
+void tell_profile_observer(const std::string& configuration, bool started) {
+  ProfileObserver call;
+  {
+    const std::lock_guard lock(observer().mutex);
+    call = observer().call;
+  }
+  if (call) call(configuration, started);
+}
 
 ProfilerSession::~ProfilerSession() {
   if (status_ == libkineto::TraceStatus::RECORDING) set_activity_listener({});
@@ -62,11 +88,13 @@ void ProfilerSession::start() {
     const std::lock_guard lock(mutex_);
     seen_.push_back({activity, correlations.empty() ? 0 : correlations.back(), std::move(origin)});
   });
+  tell_profile_observer(configuration_, true);
 }
 
 void ProfilerSession::stop() {
   set_activity_listener({});
   status_ = libkineto::TraceStatus::PROCESSING;
+  tell_profile_observer(configuration_, false);
 }
 
 void ProfilerSession::pushCorrelationId(uint64_t id) { correlations.push_back(id); }

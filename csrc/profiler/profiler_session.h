@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "csrc/launch/device_activity.h"
@@ -21,6 +22,8 @@ namespace neuron_sim {
 /// host time of start(): an event that lasts 3 us on the chip is 3 us long.
 class ProfilerSession final : public libkineto::IActivityProfilerSession {
  public:
+  /// `configuration`: `custom_profiler_config` of the profile, for the ProfileObserver.
+  explicit ProfilerSession(std::string configuration) : configuration_(std::move(configuration)) {}
   ~ProfilerSession() override;
   void start() override;
   void stop() override;
@@ -54,6 +57,7 @@ class ProfilerSession final : public libkineto::IActivityProfilerSession {
   void add_engine_lanes(const DeviceActivity& activity);
   void announce_devices(libkineto::ActivityLogger& logger) const;
 
+  std::string configuration_;
   std::mutex mutex_;
   std::vector<Seen> seen_;
   int64_t host_start_ = 0;  ///< nanoseconds since the epoch

@@ -9,6 +9,7 @@
 #include <torch/version.h>
 
 #include "csrc/aten/dispatch/fallback.h"
+#include "csrc/profiler/profile_observer.h"
 #include "csrc/registration/xla_device.h"
 #include "csrc/runtime/errors.h"
 #include "csrc/runtime/generator.h"
@@ -59,6 +60,15 @@ void sleep_cycles(int device, int64_t cycles) {
   const Architecture& architecture = device_architecture(checked_device(device));
   const auto duration = architecture.clocks.vector.duration(static_cast<double>(cycles));
   submit(device, Resource::kCore, duration);
+}
+
+/// `observer(configuration, started)` hears of every profile of torch.profiler on the devices.
+void observe_profiles(const py::function& observer) {
+  auto* const kept = new py::function(observer);  // profiles may end until the process ends
+  set_profile_observer([kept](const std::string& configuration, bool started) {
+    const py::gil_scoped_acquire locked;
+    (*kept)(configuration, started);
+  });
 }
 
 const char* policy_name(FallbackPolicy policy) {
@@ -144,6 +154,7 @@ PYBIND11_MODULE(_C, m) {
   bind_kernel_launch(m);
   bind_distributed(m);
   bind_memory(m);
+  m.def("observe_profiles", &observe_profiles);
 }
 
 }  // namespace neuron_sim

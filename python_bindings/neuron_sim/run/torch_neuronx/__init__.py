@@ -21,6 +21,7 @@ __version__ = f"{_TORCH_SERIES}.0+neuron.sim.{_VERSION}"
 _DEVICE = "neuron_sim.torch_backend.device_module"
 _HOMES = {
     **dict.fromkeys(("nki_op", "wrap_nki"), "neuron_sim.nki.torch"),
+    "NeuronProfiler": "neuron_sim.run.torch_neuronx.profiling",
     **dict.fromkeys(
         (
             "async_load", "dynamic_batch", "lazy_load", "move_trace_to_device", "replace_weights",
@@ -56,6 +57,7 @@ def __getattr__(name: str) -> Any:
         "neuron",
         "neuron_dynamo_backend",
         "nki_hop",
+        "profiling",
         "streams",
         "utils",
         "xla_impl",
