@@ -7,20 +7,24 @@ compiler's passes (docs/compile.md).
 
 from __future__ import annotations
 
+import hashlib
 import threading
+import time
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from itertools import pairwise
 from typing import Any
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
+from torch._functorch._aot_autograd.logging_utils import get_aot_graph_name
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx import GraphModule
 
 from neuron_sim import _C  # type: ignore[attr-defined]
-from neuron_sim.settings import device_name
+from neuron_sim.settings import device_name, semantics
+from neuron_sim.torch_compile import artifacts, metrics
 from neuron_sim.torch_compile.compiled_graphs import CompiledGraph, note, note_run
 from neuron_sim.torch_compile.graph import (
     ExpectedLayouts,
@@ -33,61 +37,14 @@ from neuron_sim.torch_compile.graph import (
     remove_clones,
 )
 from neuron_sim.torch_compile.graph_source import GraphSource
+from neuron_sim.torch_compile.host_inputs import WithHostInputs, has_host_inputs, move_to_device
 from neuron_sim.torch_compile.in_place import write_in_place
+from neuron_sim.torch_compile.options import Options
 from neuron_sim.torch_compile.patterns import recognise_gelu, recognise_rms_norm
 
 # Captures kept per graph: one for each way in which its inputs share memory, and for each set of
 # values of its symbolic sizes.
 KEPT_CAPTURES = 64
-_CAST_TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
-
-
-@dataclass(frozen=True)
-class _Options:
-    """The options of the backend."""
-
-    fuse: bool = True
-    """Whether pointwise kernels are fused, with each other and with linear layers."""
-    passes: dict[str, int] = field(default_factory=dict)
-    """Settings of the compiler's passes that differ from the default, e.g. {"schedule": 0}."""
-    auto_cast: str = "none"
-    """"matmult": products of float32 operands multiply in `auto_cast_type`; as the vendor's
-    compiler option of that name. Sums and results stay float32."""
-    auto_cast_type: str = "bf16"
-    """"bf16" or "fp16"."""
-    exact_transposes: bool = False
-    """Whether operands of products are transposed bit by bit on trn1 too, whose Tensor engine
-    multiplies them by an identity, so that a NaN or infinity spreads over its tile."""
-
-    @classmethod
-    def of(cls, given: dict[str, Any]) -> _Options:
-        """ValueError for an option that does not exist."""
-        names = [each.name for each in fields(cls)]
-        unknown = [repr(name) for name in given if name not in names]
-        if unknown:
-            raise ValueError(
-                f"torch.compile(backend='{device_name()}') has no option {', '.join(unknown)}; "
-                "there are " + " and ".join(map(repr, names))
-            )
-        options = cls(**given)
-        for name, known in (("auto_cast", ("none", "matmult")), ("auto_cast_type", _CAST_TYPES)):
-            value = getattr(options, name)
-            if value not in known:
-                raise ValueError(
-                    f"torch.compile(backend='{device_name()}') has no {name} {value!r}; there are "
-                    + " and ".join(map(repr, known))
-                )
-        return replace(
-            options,
-            fuse=bool(options.fuse),
-            passes={name: int(value) for name, value in options.passes.items()},
-            exact_transposes=bool(options.exact_transposes),
-        )
-
-    @property
-    def product_dtype(self) -> torch.dtype | None:
-        """The dtype in which float32 operands multiply; None for their own."""
-        return _CAST_TYPES[self.auto_cast_type] if self.auto_cast == "matmult" else None
 
 
 class _Graph:
@@ -95,13 +52,20 @@ class _Graph:
     empties (the convention of AOTAutograd)."""
 
     def __init__(
-        self, kind: str, module: GraphModule, constants: Sequence[int], options: _Options
+        self,
+        kind: str,
+        module: GraphModule,
+        constants: Sequence[int],
+        options: Options,
+        passes_time: float,
     ) -> None:
         self._boxed_call = True  # an attribute of the instance: wrappers of functions copy these
         self._kind = kind
         self._module = module
         self._constants = frozenset(constants)
         self._options = options
+        self._passes_us = round(passes_time * 1e6)
+        self._number = get_aot_graph_name().rpartition("__")[2]
         self._held = held_tensors(module, device_name())
         self._captures: OrderedDict[Any, _Capture] = OrderedDict()
         self._lock = threading.Lock()  # for the kept captures; not held during a capture
@@ -136,9 +100,11 @@ class _Graph:
         if reason:
             return self._leave(reason), self._module(*inputs)
         outputs: list[Any] = []
+        times = [time.perf_counter()]
 
         def run() -> list[torch.Tensor]:
             outputs.extend(ExpectedLayouts(self._module).run(*inputs))
+            times.append(time.perf_counter())
             return [value for value in outputs if isinstance(value, torch.Tensor)]
 
         constants = [i for i, place in enumerate(places) if place in self._constants]
@@ -155,13 +121,44 @@ class _Graph:
         )
         if graph is None:
             return self._leave(reason), self._module(*inputs)
+        account = self._note(graph, tensors, [*times, time.perf_counter()])
+        return _Capture(graph, account, self._held, outputs), outputs
+
+    def _note(
+        self, graph: Any, tensors: Sequence[torch.Tensor], times: list[float]
+    ) -> CompiledGraph:
+        """Adds the graph to the accounts; `times`: start, after its kernels, after its programs."""
         facts = graph.facts()
         sources = [GraphSource.parse(source).module for source in facts["program_sources"]]
         account = CompiledGraph(self._kind, **{**facts, "program_sources": sources})
         note(account)
-        return _Capture(graph, account, self._held, outputs), outputs
+        name = self._options.model_name or metrics.get_model_name()
+        code, sizes = self._module.code, [(each.shape, each.dtype) for each in tensors]
+        what = (code, sizes, self._options, _C.device_properties(tensors[0].device.index))
+        key = hashlib.sha256(repr(what).encode()).hexdigest()
+        lower, compile_time = (round((b - a) * 1e6) for a, b in pairwise(times))
+        compilation = metrics.CompilationMetrics(
+            graph_id=key,
+            graph_name=f"{name}_{self._number}",
+            model_name=name,
+            has_collectives="_c10d_functional" in code,
+            graph_node_count=len(self._module.graph.nodes),
+            timestamp=str(time.time_ns()),
+            torch_neuronx_fx_passes_us=self._passes_us,
+            torch_neuronx_lower_us=lower,
+            torch_neuronx_compile_us=compile_time,
+        )
+        metrics.record(compilation)
+        artifacts.note(key, facts)
+        artifacts.write_files(f"{name}_{compilation.timestamp}", self._module, account)
+        return account
 
     def _leave(self, reason: str) -> _Capture:
+        if reason and not self._options.falls_back:
+            raise RuntimeError(
+                f"graph of kind {self._kind} cannot be compiled: {reason}; with the option "
+                "fallback_execution it runs operator by operator."
+            )
         if reason:
             note(CompiledGraph(self._kind, not_compiled=reason))
             warnings.warn(
@@ -218,8 +215,9 @@ def _key(inputs: Sequence[Any]) -> Any:
     return tuple(key)
 
 
-def _compiler(kind: str, options: _Options) -> Callable[..., Any]:
+def _compiler(kind: str, options: Options) -> Callable[..., Any]:
     def compile_graph(module: GraphModule, _inputs: Sequence[Any]) -> Any:
+        start = time.perf_counter()
         remove_clones(module)
         drop_pooling_indices(module)
         write_in_place(module)
@@ -227,9 +225,16 @@ def _compiler(kind: str, options: _Options) -> Callable[..., Any]:
             recognise_gelu(module)
             recognise_rms_norm(module)
             join_activations(module)
+        copies_inputs = has_host_inputs(module)
         # A training step changes the parameters: arranging them once would not pay.
-        constants = parameters_and_buffers() if kind == "inference" else []
-        return _Graph(kind, module, constants, options)
+        keeps_constants = kind == "inference" and not copies_inputs
+        constants = parameters_and_buffers() if keeps_constants else []
+        if copies_inputs:
+            move_to_device(module)
+        graph = _Graph(kind, module, constants, options, time.perf_counter() - start)
+        if not copies_inputs:
+            return graph
+        return WithHostInputs(graph, module, kind == "backward", options)
 
     return compile_graph
 
@@ -241,12 +246,23 @@ def compile_backend(
     options: dict[str, Any] | None = None,
     mode: str | None = None,
 ) -> Callable[..., Any]:
-    """The backend, with the options of _Options. ValueError for other options and for a mode, which
-    only Inductor has.
+    """The backend, with the options of Options. ValueError for other options. A mode, which only
+    Inductor has, is without effect and a warning says so, as the vendor's backend does.
+    RuntimeError for dynamic=True where the device follows the vendor, whose shapes are static.
     """
     if mode not in (None, "default"):
-        raise ValueError(f"torch.compile(backend='{device_name()}') has no mode '{mode}'")
-    chosen = _Options.of(options or {})
+        warnings.warn(
+            f"torch.compile(backend='{device_name()}') has no mode '{mode}': the graph is compiled "
+            "in the default mode.",
+            stacklevel=2,
+        )
+    if semantics() == "vendor" and not torch._dynamo.config.assume_static_by_default:
+        raise RuntimeError(
+            f"torch.compile(backend='{device_name()}', dynamic=True): dynamic shapes are not "
+            "supported; without dynamic=True, or with NEURON_SIM_SEMANTICS=torch, every shape is "
+            "compiled when it comes."
+        )
+    chosen = Options.of(options or {})
     backend = aot_autograd(
         fw_compiler=_compiler("forward", chosen),
         bw_compiler=_compiler("backward", chosen),

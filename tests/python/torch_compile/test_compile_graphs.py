@@ -165,11 +165,6 @@ def test_unknown_options_are_named(options, message):
         compiled(lambda x: x + 1, options=options)(on_device(3))
 
 
-def test_modes_are_for_inductor():
-    with pytest.raises(Exception, match="has no mode 'max-autotune'"):
-        compiled(lambda x: x + 1, mode="max-autotune")(on_device(3))
-
-
 def test_options_switch_joining_and_passes_off():
     x = on_device(128, 64)
     bodies = []
