@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch._C import DispatchKey
 from torch._guards import TracingContext
+from torch._prims_common import suggest_memory_format
 from torch.fx import GraphModule, Interpreter, Node
 
 from neuron_sim import _C  # type: ignore[attr-defined]
@@ -30,6 +31,21 @@ _WHOLE = (
 )
 # `vec` overloads take sizes or factors; the operators that they call stay whole.
 _KEYS = (DispatchKey.CompositeImplicitAutograd, DispatchKey.Autograd)
+
+
+def _gradient_of_upsampling(
+    grad: torch.Tensor, _output_size: Any, input_size: Any, *_arguments: Any, **_options: Any
+) -> torch.Tensor:
+    """Shape and layout of the gradient. PyTorch's own function of shapes takes no list of which
+    some sizes are symbols and others numbers (internal assertion)."""
+    layout = suggest_memory_format(grad)
+    return grad.new_empty(input_size).contiguous(memory_format=layout)
+
+
+for _packet in _WHOLE:
+    _backward = getattr(aten, f"{_packet.__name__}_backward").default
+    if DispatchKey.Meta not in _backward.py_kernels:
+        _backward.py_impl(DispatchKey.Meta)(_gradient_of_upsampling)
 
 
 @contextmanager
