@@ -3,6 +3,7 @@
 import functools
 import os
 
+from .in_graphs import capture_calls
 from .launch.calls import Call, TracedKernel, architecture_of
 from .launch.compiler_flags import flags_of
 from .launch.ranks import RankedKernel
@@ -36,7 +37,7 @@ class Kernel:
         self.options = dict(options or {})
         self.platform_target = platform_target
 
-    # torch.compile runs a kernel that is called directly between two graphs.
+    # A call that is no node of a graph (nki/torch/kernel_variable.py) runs between two graphs.
     _torchdynamo_disable = True
 
     def __getitem__(self, key) -> "Kernel":
@@ -99,6 +100,9 @@ class Kernel:
                 )
             return self.func(*args, **kwargs)
         return self.call(*args, **kwargs).run()
+
+
+capture_calls(Kernel)
 
 
 def jit(func=None, mode=None, platform_target=None, **options):

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from torch._ops import HigherOrderOperator
+
 from neuron_sim.calling_place import users_file
 
 _TEXT = re.compile(r"(?P<module>.*?): (?P<operator>[^\s,]+)(?:, (?P<line>.+:\d+))?")
@@ -44,7 +46,7 @@ class GraphSource:
 
 def source_of(node: Any) -> GraphSource:
     """The source of a node of torch.fx as TorchDynamo and AOTAutograd annotate it."""
-    return GraphSource(_module_path(node), _operator(node.target), _line(node))
+    return GraphSource(_module_path(node), _operator(node), _line(node))
 
 
 def _module_path(node: Any) -> str:
@@ -57,9 +59,13 @@ def _module_path(node: Any) -> str:
     return re.sub(r"^L\['\w+'\]\.?", "", path)  # TorchDynamo's source: L['self'].layers.0
 
 
-def _operator(target: Any) -> str:
-    schema = getattr(target, "_schema", None)
-    return schema.name if schema is not None else getattr(target, "__name__", str(target))
+def _operator(node: Any) -> str:
+    schema = getattr(node.target, "_schema", None)
+    if schema is not None:
+        return schema.name
+    if isinstance(node.target, HigherOrderOperator):
+        return str(node.name)  # of an NKI kernel its own
+    return getattr(node.target, "__name__", str(node.target))
 
 
 def _line(node: Any) -> str:

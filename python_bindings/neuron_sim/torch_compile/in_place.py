@@ -6,8 +6,10 @@ end: for a cache of keys, of which a token writes one row, twice the bytes of th
 
 from __future__ import annotations
 
+from operator import getitem
+
 import torch
-from torch.fx import GraphModule, Node
+from torch.fx import Graph, GraphModule, Node
 
 from neuron_sim.torch_compile.graph import is_returned, shares_memory
 
@@ -15,9 +17,10 @@ aten = torch.ops.aten
 
 
 def write_in_place(module: GraphModule) -> None:
-    """Makes `index_copy` and `slice_scatter` of an input that is then replaced by their result
-    write the input itself, where nothing reads its old contents later."""
+    """Makes `index_copy`, `slice_scatter` and NKI kernels, of an input that is then replaced by
+    their result, write the input itself, where nothing reads its old contents later."""
     graph = module.graph
+    _write_by_kernels(graph)
     order = {node: place for place, node in enumerate(graph.nodes)}
     for node in list(graph.nodes):
         if node.target is not aten.copy_.default or node.users:
@@ -39,6 +42,29 @@ def write_in_place(module: GraphModule) -> None:
         graph.erase_node(result)
     graph.eliminate_dead_code()
     module.recompile()
+
+
+def _write_by_kernels(graph: Graph) -> None:
+    """A node nki_kernel_call(number, tensors, copied) (nki/torch/captured_call.py) writes to an
+    input instead of its copy. Several of a call stay as they are."""
+    order = {node: place for place, node in enumerate(graph.nodes)}
+    for copy in list(graph.nodes):
+        if copy.target is not aten.copy_.default or copy.users:
+            continue
+        target, result = copy.args
+        call = result.args[0] if result.target is getitem else None
+        if call is None or str(call.target) != "nki_kernel_call" or len(call.args[2]) != 1:
+            continue
+        if call.args[1][call.args[2][0]] is not target or target.op != "placeholder":
+            continue
+        is_last = _last_read(target, {call, copy}, order) < order[call]
+        returned = is_returned(target) or is_returned(result)
+        if call.args[1].count(target) > 1 or returned or not is_last:
+            continue
+        call.args = (*call.args[:2], ())
+        result.replace_all_uses_with(target, lambda user, copy=copy: user is not copy)
+        graph.erase_node(copy)
+        graph.erase_node(result)
 
 
 def _may_write(target: Node, result: Node, copy: Node, order: dict[Node, int]) -> bool:

@@ -4,6 +4,7 @@ import dis
 import functools
 import inspect
 
+from neuron_sim.nki.in_graphs import capture_calls
 from neuron_sim.nki.launch.calls import Call, TracedKernel, architecture_of
 from neuron_sim.nki.launch.compiler_flags import flags_of
 from neuron_sim.nki.tracing import tracing
@@ -43,7 +44,7 @@ class Kernel:
         self.options = dict(options or {})
         self.directives: frozenset = getattr(function, "_neuron_sim_directives", frozenset())
 
-    # torch.compile runs a kernel that is called directly between two graphs.
+    # A call that is no node of a graph (nki/torch/kernel_variable.py) runs between two graphs.
     _torchdynamo_disable = True
 
     def __getitem__(self, key) -> "Kernel":
@@ -97,6 +98,9 @@ class Kernel:
                 "not supported"
             )
         return self.func(*args, **kwargs)
+
+
+capture_calls(Kernel)
 
 
 @functools.lru_cache(maxsize=1024)

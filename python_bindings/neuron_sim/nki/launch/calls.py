@@ -195,8 +195,8 @@ class Call:
                    for each in self.inputs]  # fmt: skip
         for tensor, mutable in zip(tensors, self.mutable_inputs, strict=True):
             tensor.storage.mutable = mutable
-        args = tuple(_filled(value, tensors) for value in self.args)
-        kwargs = {name: _filled(value, tensors) for name, value in self.kwargs.items()}
+        args = tuple(filled(value, tensors) for value in self.args)
+        kwargs = {name: filled(value, tensors) for name, value in self.kwargs.items()}
         running.append(trace)
         try:
             if self.cores > 1:
@@ -295,15 +295,16 @@ def _positional(bound) -> list:
     return result
 
 
-def _filled(value, tensors: list):
+def filled(value, tensors: list):
+    """`value` with the tensors that its Placeholders stand for."""
     if type(value) is Placeholder:
         return tensors[value.position]
     if type(value) in (tuple, list):
-        return type(value)(_filled(each, tensors) for each in value)
+        return type(value)(filled(each, tensors) for each in value)
     if type(value) is dict:
-        return {key: _filled(each, tensors) for key, each in value.items()}
+        return {key: filled(each, tensors) for key, each in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(_filled(each, tensors) for each in value))
+        return type(value)(*(filled(each, tensors) for each in value))
     return value
 
 

@@ -30,7 +30,7 @@ def spmd_dim(*parts) -> int:
 
 def grid_of(key) -> tuple:
     """The sizes in kernel[key]; TypeError and ValueError for anything else."""
-    parts = key if isinstance(key, tuple) else (key,)
+    parts = key if isinstance(key, tuple | list) else (key,)
     sizes = tuple([int(part.__index__()) for part in parts])
     if any(size < 0 for size in sizes):
         raise ValueError(f"a grid of shape {list(sizes)} has no instances.")
