@@ -89,20 +89,24 @@ GraphTensor GraphCapture::graph_tensor(const KernelUse::Use& use) {
 
 void GraphCapture::add(const KernelUse& use) {
   GraphKernel kernel{use.name, use.emit, {}, {}, use.expression, {}, use.followed};
-  kernel.source = source_;
   for (const KernelUse::Use& operand : use.operands) {
     kernel.operands.push_back(graph_tensor(operand));
     kernel.constant_orders.push_back(operand.constant_order.vec());
-    memories_[kernel.operands.back().memory].waiting_read = true;
   }
-  for (const KernelUse::Use& result : use.results) {
-    kernel.results.push_back(graph_tensor(result));
-    Memory& memory = memories_[kernel.results.back().memory];
+  for (const KernelUse::Use& result : use.results) kernel.results.push_back(graph_tensor(result));
+  wait_for(std::move(kernel), *use.kernel);
+}
+
+void GraphCapture::wait_for(GraphKernel kernel, const Kernel& alone) {
+  kernel.source = source_;
+  for (const GraphTensor& operand : kernel.operands) memories_[operand.memory].waiting_read = true;
+  for (const GraphTensor& result : kernel.results) {
+    Memory& memory = memories_[result.memory];
     memory.varies = memory.waiting_write = true;
     ++memory.writers;
   }
   ++graph_->facts_.kernels;
-  graph_->facts_.kernel_bodies = graph_->facts_.kernel_bodies + use.kernel->timing().body;
+  graph_->facts_.kernel_bodies = graph_->facts_.kernel_bodies + alone.timing().body;
   waiting_.push_back(std::move(kernel));
 }
 
@@ -114,34 +118,6 @@ GraphKernel* GraphCapture::added(std::string_view name) {
 
 void GraphCapture::set_source(const std::string& source) {
   if (active_capture != nullptr) active_capture->source_ = source;
-}
-
-void GraphCapture::add_program(const std::shared_ptr<const Kernel>& kernel,
-                               at::ArrayRef<at::Tensor> arguments, size_t zeroed_from) {
-  flush();
-  ProgramStep step{kernel, {}, zeroed_from};
-  std::vector<std::byte*> addresses;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const CapturedTensor place = captured(arguments[i]);
-    step.arguments.push_back({place.memory, place.byte_offset});
-    addresses.push_back(backing(arguments[i]));
-    if (!kernel->program().arguments[i].written) continue;
-    Memory& memory = memories_[place.memory];
-    memory.varies = memory.has_contents = true;
-    memory.is_constant = false;
-    ++memory.writers;
-    wrote_inputs_ |= graph_->memories_[place.memory].origin == GraphMemory::Origin::kInput;
-  }
-  GraphFacts& facts = graph_->facts_;
-  const Picoseconds body = kernel->timing().body;
-  ++facts.kernels, ++facts.emitted, ++facts.programs;
-  facts.kernel_bodies = facts.kernel_bodies + body;
-  facts.program_bodies = facts.program_bodies + body;
-  facts.program_sources.push_back(source_);
-  neuron_sim::launch(device_.index(), current_stream(device_.index()), kernel,
-                     {addresses.data(), addresses.size()});
-  graph_->steps_.emplace_back(std::move(step));
-  constant_writes_.emplace_back();
 }
 
 bool GraphCapture::is_external(size_t memory) const {

@@ -69,9 +69,13 @@ class GraphCapture {
 
   /// Adds a pending kernel. c10::Error when it belongs to another device.
   void add(const KernelUse& use);
-  /// A program that is launched unchanged; the pending kernels run first. Arguments from
-  /// `zeroed_from` on are zeros before it runs (the caller has zeroed them for this run).
-  void add_program(const std::shared_ptr<const Kernel>& kernel, at::ArrayRef<at::Tensor> arguments,
+  /// Adds a kernel that is a program: the one of `embedded` as a part of the graph's program, or
+  /// that of `kernel`, launched unchanged after the pending kernels
+  /// (GraphFacts::separate_programs). Arguments from `zeroed_from` on are zeros before it runs (the
+  /// caller has zeroed them for this run).
+  void add_program(const std::shared_ptr<const Kernel>& kernel,
+                   const std::shared_ptr<const Kernel>& embedded,
+                   at::ArrayRef<at::Tensor> arguments,
                    size_t zeroed_from = std::numeric_limits<size_t>::max());
   /// Runs `op` on the values of `stack` and keeps it for later runs, unless all its arguments are
   /// constants and no later step changes its results.
@@ -103,6 +107,12 @@ class GraphCapture {
   size_t memory_of(const at::Tensor& tensor);
   CapturedTensor captured(const at::Tensor& tensor);
   GraphTensor graph_tensor(const KernelUse::Use& use);
+  /// Adds a pending kernel to run.
+  void wait_for(GraphKernel kernel, const Kernel& alone);
+  /// Adds a program to the pending kernels; why it cannot be added, when it cannot. Its time alone
+  /// is that of `kernel`.
+  std::string embed(const Kernel& kernel, const std::shared_ptr<const Kernel>& embedded,
+                    at::ArrayRef<at::Tensor> arguments, size_t zeroed_from);
   void check_device(const at::Tensor& tensor);
   void flush();
   /// Takes pending kernels that depend on constants alone out, and computes them.

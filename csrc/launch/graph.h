@@ -53,7 +53,7 @@ struct HostStep {
 /// Statistics of a graph, for its report.
 struct GraphFacts {
   size_t kernels = 0;           ///< launches without the graph, one by one
-  Picoseconds kernel_bodies{};  ///< the sum of their bodies
+  Picoseconds kernel_bodies{};  ///< the sum of their bodies, as far as no data decides them
   size_t constant_kernels = 0;  ///< computed before the runs: they depend on constants alone
   int64_t arranged_bytes = 0;   ///< of constants stored in another order
   size_t emitted = 0;           ///< kernels after joining, in all programs
@@ -61,6 +61,8 @@ struct GraphFacts {
   Picoseconds program_bodies{};  ///< the sum of the bodies of the programs
   /// Per program: the part of the model that it computes; "" where its instructions say theirs.
   std::vector<std::string> program_sources;
+  /// Programs that are launched unchanged, and why: "kernel 'x' runs on 2 cores".
+  std::vector<std::string> separate_programs;
   std::vector<std::string> host_operators;  ///< of each run, in order
   std::vector<std::string> unchanged;       ///< why the passes changed nothing in a program
   std::vector<std::string> skipped_passes;  ///< passes left out of a program

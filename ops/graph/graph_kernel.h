@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "device/program/program.h"
 #include "ops/blocks/axis_windows.h"
 #include "ops/contract/hbm_tensor.h"
 #include "ops/matmul/matrix_product.h"
@@ -75,6 +77,8 @@ struct GraphKernel {
   /// How many of the first results the kernel must have. It emits the others only where they are
   /// given, and they are left out when nothing reads them. Empty: it needs all.
   std::optional<size_t> needed_results{};
+  /// What the kernel is instead of what `emit`, then empty, emits (embedded_program.h).
+  std::shared_ptr<const Program> program{};
   /// The part of the model that it computes ("layers.0.attention"): the source line of its
   /// instructions. A kernel that takes in others keeps its own.
   std::string source{};

@@ -4,9 +4,12 @@
 #include <map>
 
 #include "device/base/errors.h"
+#include "device/builder/joined_program.h"
+#include "device/compiler/line/straight_line.h"
 #include "device/compiler/middle_end/forward_stores.h"
 #include "device/compiler/passes.h"
 #include "device/timeline/timeline.h"
+#include "ops/graph/embedded_program.h"
 #include "ops/graph/follow_products.h"
 #include "ops/graph/fuse_pointwise.h"
 #include "ops/graph/fuse_products.h"
@@ -25,9 +28,12 @@ struct Extent {
   static constexpr int64_t kAlignment = 8;
   int64_t begin = 0, end = 0;
   Dtype dtype{};
+  int64_t elements() const { return (end - begin) / itemsize(dtype); }
 };
 
-std::map<size_t, Extent> extents_of(const std::vector<GraphKernel>& kernels) {
+std::string label_of(size_t memory) { return text("memory", memory); }
+
+std::map<size_t, Extent> extents_of(std::span<const GraphKernel> kernels) {
   std::map<size_t, Extent> extents;
   const auto add = [&](const GraphTensor& tensor) {
     const int64_t begin = tensor.byte_offset / Extent::kAlignment * Extent::kAlignment;
@@ -48,17 +54,17 @@ std::map<size_t, Extent> extents_of(const std::vector<GraphKernel>& kernels) {
 /// The memories of the graph as tensors of the program.
 class Memories {
  public:
-  Memories(Builder& builder, const std::vector<GraphKernel>& kernels,
+  Memories(Builder& builder, std::span<const GraphKernel> kernels,
            const std::function<bool(size_t memory)>& is_external)
       : extents_(extents_of(kernels)) {
     for (const auto& [memory, extent] : extents_) {
-      const int64_t elements = (extent.end - extent.begin) / itemsize(extent.dtype);
-      const std::string label = text("memory", memory);
       if (is_external(memory)) {
         arguments_.push_back({memory, extent.begin});
-        views_.emplace(memory, builder.argument(label, {elements}, extent.dtype));
+        views_.emplace(memory,
+                       builder.argument(label_of(memory), {extent.elements()}, extent.dtype));
       } else {
-        views_.emplace(memory, builder.scratch(label, {elements}, extent.dtype));
+        views_.emplace(memory,
+                       builder.scratch(label_of(memory), {extent.elements()}, extent.dtype));
       }
     }
   }
@@ -113,6 +119,85 @@ std::vector<GraphKernel> in_slices(const std::vector<GraphKernel>& kernels,
   return result;
 }
 
+/// Kernels of which none is a program, as one program.
+GraphProgram emitted(const Architecture& architecture, const std::string& name,
+                     std::span<const GraphKernel> kernels,
+                     const std::function<bool(size_t memory)>& is_external) {
+  Builder builder(name, architecture);
+  Memories memories(builder, kernels, is_external);
+  for (const GraphKernel& kernel : kernels) {
+    const std::vector<HbmTensor> operands = memories.tensors(kernel.operands);
+    const std::vector<HbmTensor> results = memories.tensors(kernel.results);
+    builder.set_source_line(kernel.source);
+    builder.scope([&] { kernel.emit(builder, operands, results); });
+  }
+  return {.program = builder.finish(), .arguments = std::move(memories).arguments()};
+}
+
+/// The memories of kernels as tensors of a joined program.
+class JoinedMemories {
+ public:
+  JoinedMemories(JoinedProgram& joined, std::span<const GraphKernel> kernels,
+                 const std::function<bool(size_t memory)>& is_external)
+      : extents_(extents_of(kernels)) {
+    for (const auto& [memory, extent] : extents_) {
+      const bool external = is_external(memory);
+      if (external) arguments.push_back({memory, extent.begin});
+      tensors_.emplace(memory,
+                       joined.tensor(label_of(memory), extent.elements(), extent.dtype, external));
+    }
+  }
+
+  ArgumentPlace place(size_t memory, int64_t byte_offset) const {
+    return {tensors_.at(memory), byte_offset - extents_.at(memory).begin};
+  }
+  std::vector<ArgumentPlace> places_of(const GraphKernel& kernel) const {
+    std::vector<ArgumentPlace> places;
+    for (const std::optional<GraphTensor>& tensor : argument_tensors(kernel)) {
+      places.push_back(tensor ? place(tensor->memory, tensor->byte_offset) : ArgumentPlace{});
+    }
+    return places;
+  }
+  std::vector<GraphArgument> arguments;
+
+ private:
+  std::map<size_t, Extent> extents_;
+  std::map<size_t, TileId> tensors_;
+};
+
+/// Kernels of which some are programs, as one program. Where the passes cannot see through one of
+/// these, the kernels between them go through the passes by themselves.
+GraphProgram joined(const Architecture& architecture, const std::string& name,
+                    std::span<const GraphKernel> kernels,
+                    const std::function<bool(size_t memory)>& is_external,
+                    const PassSettings& passes) {
+  const bool together = std::all_of(kernels.begin(), kernels.end(), [](const GraphKernel& kernel) {
+    return !kernel.program || unroll_objection(*kernel.program).empty();
+  });
+  JoinedProgram whole(name, architecture);
+  JoinedMemories memories(whole, kernels, is_external);
+  while (!kernels.empty()) {
+    const auto embedded = std::find_if(kernels.begin(), kernels.end(),
+                                       [](const GraphKernel& kernel) { return kernel.program; });
+    const auto count = static_cast<size_t>(embedded - kernels.begin());
+    if (count > 0) {
+      GraphProgram piece =
+          emitted(architecture, name, kernels.first(count), [](size_t) { return true; });
+      if (!together) piece.program = compile(piece.program, passes).program;
+      std::vector<ArgumentPlace> places;
+      for (const GraphArgument& argument : piece.arguments) {
+        places.push_back(memories.place(argument.memory, argument.byte_offset));
+      }
+      whole.append(*piece.program, places, "");
+    }
+    if (embedded != kernels.end()) {
+      whole.append(*embedded->program, memories.places_of(*embedded), embedded->source);
+    }
+    kernels = kernels.subspan(std::min(count + 1, kernels.size()));
+  }
+  return {.program = whole.finish(), .arguments = std::move(memories.arguments)};
+}
+
 }  // namespace
 
 PassSettings graph_passes() {
@@ -134,20 +219,15 @@ GraphProgram build_graph_program(const Architecture& architecture, const std::st
     kernels = pool_products(std::move(kernels), is_external, architecture);
     kernels = round_at_source(std::move(kernels), is_external);  // what pooled convolutions write
   }
-  GraphProgram built;
-  built.kernels = kernels.size();
+  const size_t count = kernels.size();
   kernels = in_slices(kernels, stretches_of(kernels, is_external, architecture, options));
   if (options.fuse) turn_results(kernels, is_external, architecture);
-  Builder builder(name, architecture);
-  Memories memories(builder, kernels, is_external);
-  for (const GraphKernel& kernel : kernels) {
-    const std::vector<HbmTensor> operands = memories.tensors(kernel.operands);
-    const std::vector<HbmTensor> results = memories.tensors(kernel.results);
-    builder.set_source_line(kernel.source);
-    builder.scope([&] { kernel.emit(builder, operands, results); });
-  }
-  built.arguments = std::move(memories).arguments();
-  const std::shared_ptr<const Program> plain = builder.finish();
+  const bool embeds = std::any_of(kernels.begin(), kernels.end(),
+                                  [](const GraphKernel& kernel) { return kernel.program; });
+  GraphProgram built = embeds ? joined(architecture, name, kernels, is_external, options.passes)
+                              : emitted(architecture, name, kernels, is_external);
+  built.kernels = count;
+  const std::shared_ptr<const Program> plain = built.program;
   Compiled compiled = compile(plain, options.passes);
   built.unchanged = std::move(compiled.unchanged);
   built.skipped_passes = std::move(compiled.skipped_passes);

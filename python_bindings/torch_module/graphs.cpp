@@ -36,6 +36,7 @@ py::dict facts_of(const CapturedGraph& graph) {
   result["programs"] = facts.programs;
   result["program_bodies_us"] = facts.program_bodies.microseconds();
   result["program_sources"] = facts.program_sources;
+  result["separate_programs"] = facts.separate_programs;
   result["host_operators"] = facts.host_operators;
   result["unchanged"] = facts.unchanged;
   result["skipped_passes"] = facts.skipped_passes;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "csrc/launch/capture.h"
@@ -54,10 +55,13 @@ std::vector<std::byte*> addresses_of(const Program& program, const std::vector<a
 }
 
 /// Runs a kernel on the tensors' device and its current stream. Tensors from `first_new` on are
-/// results, which start as zeros. Without `computes` the launch only takes simulated time.
+/// results, which start as zeros. Without `computes` the launch only takes simulated time. While a
+/// graph is captured, `in_graph` is the kernel whose program becomes part of it.
 void launch_kernel(const py::capsule& capsule, const std::vector<at::Tensor>& tensors,
-                   size_t first_new, int device, bool computes) {
+                   size_t first_new, int device, bool computes,
+                   const std::optional<py::capsule>& in_graph) {
   const std::shared_ptr<const Kernel> kernel = kernel_of(capsule);
+  const std::shared_ptr<const Kernel> embedded = in_graph ? kernel_of(*in_graph) : kernel;
   const py::gil_scoped_release release;
   translate_errors([&] {
     const Program& program = kernel->program();
@@ -78,7 +82,7 @@ void launch_kernel(const py::capsule& capsule, const std::vector<at::Tensor>& te
         note_write({addresses[i], addresses[i] + program.arguments[i].bytes});
       }
     }
-    if (capture != nullptr) return capture->add_program(kernel, tensors, first_new);
+    if (capture != nullptr) return capture->add_program(kernel, embedded, tensors, first_new);
     launch(device, current_stream(device), kernel, addresses);
   });
 }
@@ -87,7 +91,9 @@ void launch_kernel(const py::capsule& capsule, const std::vector<at::Tensor>& te
 
 void bind_kernel_launch(py::module_& m) {
   m.def("launch_kernel", &launch_kernel, py::arg("kernel"), py::arg("tensors"),
-        py::arg("first_new"), py::arg("device"), py::arg("computes"));
+        py::arg("first_new"), py::arg("device"), py::arg("computes"),
+        py::arg("in_graph") = std::nullopt);
+  m.def("is_capturing", [] { return GraphCapture::active() != nullptr; });
 }
 
 }  // namespace neuron_sim

@@ -31,6 +31,8 @@ class CompiledGraph:
     program_sources: list[str] = field(default_factory=list)
     """The module that each program computes, by its path in the compiled one; "" of a program
     of several modules, whose instructions say theirs (Launch.shares_by_source())."""
+    separate_programs: list[str] = field(default_factory=list)
+    """Kernels of NKI that are programs of their own between those of the graph, and why."""
     host_operators: list[str] = field(default_factory=list)
     """Host-side operators of each run (int64 indices, random seeds), in order."""
     unchanged: list[str] = field(default_factory=list)

@@ -164,9 +164,9 @@ def test_a_kernel_of_nki_is_timed_within_the_graph(capsys):
     x = torch.ones(rows, width, device=DEVICE_TYPE)
     with torch.neuron_sim.record_launches() as launches:
         model_with_kernel.activation(x)
-    assert found["1"]["time_ms"] == pytest.approx(launches[0].body_us / 1e3, rel=1e-9)
-    assert found["1"]["moved_mb"] == pytest.approx(2 * rows * width * 4 / 1e6)
-    # On a chip the kernel is part of the graph's program: one launch.
+    # What it reads stays in SBUF.
+    assert 0 < found["1"]["time_ms"] < launches[0].body_us / 1e3 / 2
+    assert found["1"]["moved_mb"] == pytest.approx(rows * width * 4 / 1e6)
     assert row["launches"] == 1
     overhead = launches[0].latency_us - launches[0].body_us
     assert row["latency_ms"] - row["body_ms"] == pytest.approx(overhead / 1e3)

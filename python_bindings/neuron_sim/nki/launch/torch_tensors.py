@@ -143,7 +143,10 @@ def launch(traced: Any, tensors: list, computes: bool) -> list:
     results = results_of(traced, tensors)
     index = tensors[0].device.index
     try:
-        _C.launch_kernel(traced.compiled_kernel, inputs + results, len(inputs), index, computes)
+        in_graph = traced.kernel_in_graphs if _C.is_capturing() else None
+        _C.launch_kernel(
+            traced.compiled_kernel, inputs + results, len(inputs), index, computes, in_graph
+        )
     except Exception as error:
         point_at_message(error)
         raise

@@ -89,6 +89,15 @@ class TracedKernel:
         return self._compiled_kernel
 
     @functools.cached_property
+    def kernel_in_graphs(self):
+        """For programs of whole graphs: the program by passes that keep every byte."""
+        settings = _core.published_stacks()[self.stack]["settings"]
+        if not settings["elide_rounding_copies"]:
+            return self.compiled_kernel
+        exact = _core.compile_program(self.source, settings | {"elide_rounding_copies": 0})
+        return exact.compiled_kernel(self.source)
+
+    @functools.cached_property
     def objection(self) -> str:
         """Why the compiler's passes do not take the program; empty when they do."""
         return memory.pass_objection(self.source)
