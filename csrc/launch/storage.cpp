@@ -14,6 +14,7 @@
 
 #include "csrc/launch/tensor_access.h"
 #include "csrc/runtime/runtime.h"
+#include "csrc/tally/launch_tally.h"
 #include "device/runtime/timing_only.h"
 
 namespace neuron_sim {
@@ -37,6 +38,7 @@ bool fills_uninitialized_memory() {
 }
 
 at::Tensor filled_if_wanted(at::Tensor tensor) {
+  prepare_tallies();  // every new tensor comes here, and one precedes the first launch
   if (C10_UNLIKELY(fills_uninitialized_memory()) && tensor.numel() > 0) {
     at::Tensor host = host_tensor(tensor, host_storage(tensor.storage()));
     at::native::fill_empty_deterministic_(host);

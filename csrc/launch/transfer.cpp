@@ -1,7 +1,6 @@
 #include "csrc/launch/transfer.h"
 
 #include "csrc/launch/device_activity.h"
-#include "csrc/tally/launch_tally.h"
 #include "csrc/runtime/errors.h"
 #include "csrc/runtime/runtime.h"
 #include "device/runtime/devices.h"
@@ -17,7 +16,6 @@ Picoseconds host_copy_duration(int device, Bytes bytes) {
 
 /// A copy over the host link, on the device's current stream.
 TimeSpan submit_copy(int device, Resource resource, Bytes bytes) {
-  prepare_tallies();
   const int64_t stream = current_stream(device);
   const TimeSpan span =
       schedule(device).submit(stream, resource, host_copy_duration(device, bytes));

@@ -99,7 +99,7 @@ class Tally {
 struct Tallies {
   std::mutex mutex;
   std::atomic<bool> any = false;
-  int64_t since_new = 0;  ///< launches since that of a new program
+  std::atomic<int64_t> since_new = 0;  ///< launches since that of a new program
   TallyId next = 1;
   std::map<TallyId, Tally> active;
 };
@@ -114,9 +114,7 @@ Tallies& tallies() {
 bool tallies_launches() { return tallies().any.load(std::memory_order_acquire); }
 
 void prepare_tallies() {
-  if (!tallies_launches()) return;
-  const std::lock_guard lock(tallies().mutex);
-  if (tallies().since_new < kLearning) name_running_operators(true);
+  if (tallies_launches() && tallies().since_new < kLearning) name_running_operators(true);
 }
 
 void tally_launch(const LaunchRecord& launch) {
@@ -136,6 +134,7 @@ TallyId add_tally(bool keeps_programs) {
   const std::lock_guard lock(tallies().mutex);
   const TallyId id = tallies().next++;
   tallies().active.try_emplace(id, keeps_programs);
+  tallies().since_new = 0;
   tallies().any.store(true, std::memory_order_release);
   return id;
 }
@@ -143,7 +142,9 @@ TallyId add_tally(bool keeps_programs) {
 void remove_tally(TallyId tally) {
   const std::lock_guard lock(tallies().mutex);
   tallies().active.erase(tally);
-  tallies().any.store(!tallies().active.empty(), std::memory_order_release);
+  if (!tallies().active.empty()) return;
+  tallies().any.store(false, std::memory_order_release);
+  name_running_operators(false);
 }
 
 LaunchTally read_tally(TallyId tally) {

@@ -58,8 +58,8 @@ void remove_tally(TallyId tally);
 
 /// Whether there is a tally.
 bool tallies_launches();
-/// Names the operators of launches from now on, while there is a tally: most programs copy before
-/// they launch. Programs that use no device do not pay for it.
+/// Names the operators of launches from now on, while there is a tally: called where tensors are
+/// made, so that programs that use no device do not pay for it.
 void prepare_tallies();
 /// Adds a launch to all tallies.
 void tally_launch(const LaunchRecord& launch);

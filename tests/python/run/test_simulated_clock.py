@@ -42,7 +42,7 @@ def figures_of(tmp_path, text, *options):
     script = written(tmp_path, HEAD + text + TAIL)
     options = ("--clock", "simulated", "--no-summary", *options)
     out, err, status = run_script(*options, script, variables=OWN_NAME)
-    assert (err, status) == ("", 0)
+    assert status == 0, err  # where semantics are the vendor's, there are warnings
     figures = json.loads(out.splitlines()[-1])
     for name, (wall, events) in figures.items():
         assert wall == pytest.approx(events, rel=0.01), name
