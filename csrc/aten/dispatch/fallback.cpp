@@ -204,7 +204,9 @@ void check_out_devices(const c10::OperatorHandle& op, const torch::jit::Stack& s
 }
 
 void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::string& why) {
-  if (vendor_semantics() && !why.empty()) {
+  IndexTensors tensors;
+  tensors.add(*stack, op.schema().arguments().size());
+  if (vendor_semantics() && !why.empty() && tensors.layout == at::kStrided) {
     check_places(op, *stack);
     // A kernel that has refused float64 computes it as float32; without a kernel the CPU keeps it.
     if (run_narrowed(op, stack)) return;
@@ -215,8 +217,6 @@ void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const st
     check_fallback(name, reason);
     if (!why.empty()) check_refused(name, reason);
   };
-  IndexTensors tensors;
-  tensors.add(*stack, op.schema().arguments().size());
   check_no_view(op);
   check_cpu_kernel(op, tensors.layout, reason);
   if (GraphCapture* const capture = GraphCapture::active()) {

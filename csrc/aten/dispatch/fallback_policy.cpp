@@ -107,9 +107,11 @@ void count_fallback(const std::string& op, const std::string& reason, Bytes move
     warn = state().policy == FallbackPolicy::kWarn && state().warned.insert(op).second;
   }
   if (!warn) return;
-  TORCH_WARN("neuron_sim: operator '", op, "' runs on the CPU: ", reason,
-             ". Said once per operator; torch.neuron_sim.fallbacks() counts all uses, "
-             "NEURON_SIM_FALLBACK=allow is silent.");
+  const std::string text = c10::str("neuron_sim: operator '", op, "' runs on the CPU: ", reason,
+                                    ". Said once per operator; torch.neuron_sim.fallbacks() counts "
+                                    "all uses, NEURON_SIM_FALLBACK=allow is silent.");
+  if (const auto warning = fallback_warning.load()) return warning(text);
+  TORCH_WARN(text);
 }
 
 void count_host_operator(const std::string& op) {

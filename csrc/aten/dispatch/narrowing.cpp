@@ -137,7 +137,8 @@ bool overwrites(const c10::OperatorHandle& op) {
 }
 
 bool is_int64(const at::Tensor& tensor) {
-  return tensor.defined() && tensor.is_cpu() && tensor.scalar_type() == at::kLong;
+  return tensor.defined() && tensor.is_cpu() && tensor.layout() == at::kStrided &&
+         tensor.scalar_type() == at::kLong;
 }
 
 /// Whether an element has changed.

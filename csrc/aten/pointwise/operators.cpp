@@ -17,6 +17,7 @@
 #include "csrc/aten/shared/rows.h"
 #include "csrc/launch/kernel_call.h"
 #include "csrc/launch/tensor_access.h"
+#include "csrc/runtime/semantics.h"
 
 namespace neuron_sim {
 namespace {
@@ -41,7 +42,7 @@ class PointwiseCall {
 
   void run() {
     const at::ScalarType computed = computed_dtype();
-    if (row_.chooses && computed == at::kDouble && run_on_halves()) return;
+    if (row_.chooses && computed == at::kDouble && !vendor_semantics() && run_on_halves()) return;
     check_accepted(computed);
     Expression expression(domain_of(computed));
     PointwiseArguments arguments(op_, stack_, computed, row_.numbers, expression);

@@ -10,7 +10,7 @@ import distributed_cases
 import pytest
 import torch
 import torch.distributed as dist
-from device_type import DEVICE_TYPE
+from device_type import DEVICE_TYPE, OWN_NAME
 from distributed_cases import FLOATS, WHOLE, WORLD, values
 from processes import results_of, run_python
 
@@ -232,7 +232,7 @@ def test_the_backend_is_known_by_its_name_and_for_its_device():
 
 
 def run_example(name, *arguments) -> str:
-    process = run_python(ROOT / "models" / name, *arguments)
+    process = run_python(ROOT / "models" / name, *arguments, **OWN_NAME)
     output, _ = process.communicate(timeout=300)
     assert process.returncode == 0, output
     return output

@@ -91,7 +91,8 @@ def test_a_sparse_tensor_is_made_taken_apart_and_copied():
         assert (there._nnz(), there.sparse_dim(), there.dense_dim()) == (
             here._nnz(), here.sparse_dim(), here.dense_dim(),
         )  # fmt: skip
-        for copy in (there, there.clone(), there.to(f"{DEVICE_TYPE}:0").to(DEVICE), here.to(DEVICE)):
+        moved = there.to(f"{DEVICE_TYPE}:0").to(DEVICE)
+        for copy in (there, there.clone(), moved, here.to(DEVICE)):
             close(copy, x)
         assert torch.equal(there.cpu().to_dense(), x)
         close(there.transpose(0, sparse_dim - 1), x.transpose(0, sparse_dim - 1))
