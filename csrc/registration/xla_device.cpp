@@ -12,6 +12,12 @@ using c10::Device;
 using c10::DeviceIndex;
 using c10::Stream;
 
+/// PyTorch initializes a device when Python names it, but not for "xla".
+std::function<void()>& initialize_device() {
+  static auto* const function = new std::function<void()>;
+  return *function;
+}
+
 Device on_this_device(Device device) { return Device(kDeviceType, device.index()); }
 
 /// PyTorch asks it which device "xla" without an index is: this one's current device.
@@ -21,7 +27,10 @@ class XlaGuard final : public c10::impl::DeviceGuardImplInterface {
   Device exchangeDevice(Device device) const override {
     return guard_.exchangeDevice(on_this_device(device));
   }
-  Device getDevice() const override { return guard_.getDevice(); }
+  Device getDevice() const override {
+    initialize_device()();
+    return guard_.getDevice();
+  }
   void setDevice(Device device) const override { guard_.setDevice(on_this_device(device)); }
   void uncheckedSetDevice(Device device) const noexcept override {
     guard_.uncheckedSetDevice(on_this_device(device));
@@ -38,6 +47,7 @@ class XlaGuard final : public c10::impl::DeviceGuardImplInterface {
 
 /// No tensor has the dispatch key XLA, so a call with that key names the device in an argument.
 void run_on_this_device(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  initialize_device()();
   const auto arguments = static_cast<std::ptrdiff_t>(op.schema().arguments().size());
   for (auto value = stack->end() - arguments; value != stack->end(); ++value) {
     if (value->isDevice() && value->toDevice().is_xla()) *value = on_this_device(value->toDevice());
@@ -47,10 +57,11 @@ void run_on_this_device(const c10::OperatorHandle& op, torch::jit::Stack* stack)
 
 }  // namespace
 
-void register_xla_device() {
+void register_xla_device(std::function<void()> before_use) {
   static torch::Library library(torch::Library::IMPL, "_", c10::DispatchKey::XLA, __FILE__,
                                 __LINE__);
-  static const bool registered = [] {
+  static const bool registered = [&] {
+    initialize_device() = std::move(before_use);
     library.fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_this_device>());
     static const c10::impl::DeviceGuardImplRegistrar guard(c10::DeviceType::XLA, new XlaGuard);
     return true;

@@ -124,7 +124,8 @@ PYBIND11_MODULE(_C, m) {
   });
   m.def("is_in_bad_fork", [] { return torch::utils::is_device_in_bad_fork(kDeviceType); });
 
-  m.def("register_xla_device", &register_xla_device);
+  m.def("register_xla_device",
+        [] { register_xla_device([] { torch::utils::device_lazy_init(kDeviceType); }); });
   m.def("device_count", &visible_devices);
   m.def("current_device", &current_device);
   m.def("set_device", &set_device);

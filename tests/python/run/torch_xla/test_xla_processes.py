@@ -84,6 +84,7 @@ SCRIPT = """
     def main(index):
         torch.distributed.init_process_group("xla", init_method="xla://")
         x = torch.ones(2, device="xla")
+        assert torch.get_device_module(x.device).is_initialized()
         torch.distributed.all_reduce(x)
         model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1).to("xla"))
         model(x * (1 + xr.local_ordinal())).sum().backward()
