@@ -33,7 +33,7 @@ from neuron_sim.run.torch_xla.runtime import (
     local_ordinal,
     world_size,
 )
-from neuron_sim.settings import device_name
+from neuron_sim.settings import device_name, semantics
 from neuron_sim.torch_backend import memory, random
 
 __all__ = [
@@ -195,12 +195,17 @@ def send_cpu_data_to_device(
 
 def set_rng_state(seed: int, device: Any = None) -> None:
     """Seeds the random numbers of the current device."""
-    random.manual_seed(seed)
+    _generator().manual_seed(seed)
 
 
 def get_rng_state(device: Any = None) -> int:
     """The seed of the current device."""
-    return random.initial_seed()
+    return _generator().initial_seed()
+
+
+def _generator() -> torch.Generator:
+    """The one that the device draws from: with the vendor's semantics it is the CPU's."""
+    return torch.default_generator if semantics() == "vendor" else random.default_generator()
 
 
 def get_memory_info(device: str | torch.device | None = None) -> dict[str, int]:
