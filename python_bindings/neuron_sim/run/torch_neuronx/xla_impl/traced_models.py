@@ -7,6 +7,7 @@ is freed with it.
 
 from __future__ import annotations
 
+import copy
 import io
 import itertools
 import json
@@ -171,7 +172,8 @@ class TracedModel:
 
     def _module(self, device: torch.device) -> tuple[Any, Callable[..., Any]]:
         if device.index not in self._modules:
-            moved = move_to_device_pass(self._program, device).module(check_guards=False)
+            program = copy.deepcopy(self._program)  # the pass moves the weights of its argument
+            moved = move_to_device_pass(program, device).module(check_guards=False)
             # Takes and returns lists of tensors, without the hooks that check their structure.
             moved.graph.set_codegen(CodeGen())
             module = GraphModule(moved, moved.graph)
