@@ -25,6 +25,7 @@ from typing import Any
 
 from checkout import git_directory, unpack
 from hub import write_hub
+from notebook import script_of
 
 FOLDER = Path(__file__).resolve().parent
 SCRIPTS = FOLDER / "scripts.toml"
@@ -93,7 +94,8 @@ def read_scripts(path: Path = SCRIPTS) -> list[Script]:
 
 def command(script: Script, checkout: Path) -> list[str]:
     """The command line of a script: `neuron-sim run`, with torchrun's module for several ranks."""
-    target = ["-m", script.module] if script.module else [str(checkout / script.path)]
+    file = script_of(checkout / script.path)
+    target = ["-m", script.module] if script.module else [str(file)]
     if script.ranks:
         launcher = ["torch.distributed.run", "--standalone", f"--nproc-per-node={script.ranks}"]
         target = ["-m", *launcher, *target]
@@ -109,17 +111,19 @@ def run_script(script: Script, mirror: Path, scratch: Path) -> Outcome:
     report = scratch / "output" / f"{script.name}.json"
     report.parent.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
+    places = {"scratch": scratch, "stand_ins": FOLDER / "stand_ins"}
+    own = {key: value.format(**places) for key, value in script.environment.items()}
     environment = {
         **os.environ,
         "HF_HOME": str(scratch / "hub"),
         "HF_HUB_OFFLINE": "1",
         "HOME": str(scratch / "home"),
         "PUBLIC_SCRIPTS_REPORT": str(report),
-        **{key: value.format(scratch=scratch) for key, value in script.environment.items()},
+        **own,
     }
-    paths = [str(FOLDER / "site"), *script.environment.get("PYTHONPATH", "").split(":")]
+    paths = [str(FOLDER / "site"), *own.get("PYTHONPATH", "").split(":")]
     environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
-    arguments = [argument.format(scratch=scratch) for argument in command(script, checkout)]
+    arguments = [argument.format(**places) for argument in command(script, checkout)]
     start = time.perf_counter()
     with open(report.with_suffix(".txt"), "w+", encoding="utf-8", errors="replace") as output:
         code = exit_code(

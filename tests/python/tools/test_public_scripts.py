@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools" / "public_scripts"))
 checkout = importlib.import_module("checkout")
+notebook = importlib.import_module("notebook")
 run = importlib.import_module("run")
 
 SOURCES = {
@@ -101,6 +102,20 @@ def test_a_folder_gets_the_paths_that_are_asked_for_and_keeps_nothing_else(mirro
     assert (tmp_path / "part/examples/works.py").read_text() == SOURCES["examples/works.py"]
 
 
+def test_a_notebook_runs_as_the_script_of_its_code(tmp_path):
+    cells = [
+        ("markdown", ["# Title\n", "!not code"]),
+        ("code", ["%env A=1\n", "if True:\n", "    !pip install it\n", "    print('sum', 8.0)"]),
+        ("code", ["print('last % ! line')\n"]),
+    ]
+    path = tmp_path / "example.ipynb"
+    path.write_text(json.dumps({"cells": [{"cell_type": t, "source": x} for t, x in cells]}))
+    written = notebook.script_of(path)
+    assert written == tmp_path / "example.py" == notebook.script_of(written)
+    out = subprocess.run([sys.executable, written], capture_output=True, text=True, check=True)
+    assert out.stdout == "sum 8.0\nlast % ! line\n"
+
+
 def test_what_a_mirror_lacks_is_named(mirror, tmp_path):
     folder, commit = mirror
     with pytest.raises(FileNotFoundError, match=r"no clone of no/body"):
@@ -115,7 +130,7 @@ def test_the_list_names_scripts_of_pinned_commits_that_differ():
     assert len(scripts) >= 20
     for case in scripts:
         assert re.fullmatch(r"[0-9a-f]{40}", case.commit), case
-        assert case.path.endswith(".py") and case.shows, case
+        assert case.path.endswith((".py", ".ipynb")) and case.shows, case
         re.compile(case.expects)
     assert len({(case.repository, case.path) for case in scripts}) == len(scripts)
 
