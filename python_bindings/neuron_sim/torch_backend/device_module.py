@@ -99,6 +99,7 @@ from neuron_sim.torch_compile.compiled_graphs import (
     compiled_graphs,
     reset_compiled_graphs,
 )
+from neuron_sim.torch_compile.metrics import get_dynamo_metrics, reset_dynamo_metrics
 
 __all__ = [
     "Collective",
@@ -131,6 +132,7 @@ __all__ = [
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
+    "get_dynamo_metrics",
     "get_rng_state",
     "get_rng_state_all",
     "host_operators",
@@ -163,6 +165,7 @@ __all__ = [
     "record_launches",
     "reset_accumulated_memory_stats",
     "reset_compiled_graphs",
+    "reset_dynamo_metrics",
     "reset_fallback_counts",
     "reset_peak_memory_stats",
     "sanitize",

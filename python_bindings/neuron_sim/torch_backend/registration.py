@@ -103,6 +103,7 @@ def register() -> None:
         distributed,
         dynamo_import,
         mesh,
+        metric_tables,
         other_name,
         printing,
         sharing,
@@ -112,6 +113,7 @@ def register() -> None:
     semantics()  # ValueError for one that does not exist
     if name == VENDORS_NAME:
         _C.set_launch_blocking(os.environ.get("NEURON_LAUNCH_BLOCKING") == "1")
+        metric_tables.install(os.environ)
     torch.utils.rename_privateuse1_backend(name)
     _replace_device_module(name, device_module)
     atexit.register(settle)
