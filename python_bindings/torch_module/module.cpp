@@ -9,6 +9,7 @@
 #include <torch/version.h>
 
 #include "csrc/aten/dispatch/fallback.h"
+#include "csrc/aten/dispatch/fallback_warning.h"
 #include "csrc/profiler/profile_observer.h"
 #include "csrc/registration/xla_device.h"
 #include "csrc/runtime/errors.h"
@@ -60,6 +61,15 @@ void sleep_cycles(int device, int64_t cycles) {
   const Architecture& architecture = device_architecture(checked_device(device));
   const auto duration = architecture.clocks.vector.duration(static_cast<double>(cycles));
   submit(device, Resource::kCore, duration);
+}
+
+/// A UserWarning at the line of Python that runs; a filter may make it an exception.
+void warn_in_python(const std::string& text) {
+  const py::gil_scoped_acquire gil;
+  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) == 0) return;
+  python_error error;
+  error.persist();
+  throw error;
 }
 
 /// `observer(configuration, started)` hears of every profile of torch.profiler on the devices.
@@ -139,6 +149,7 @@ PYBIND11_MODULE(_C, m) {
   m.def("sleep_cycles", &sleep_cycles);
   m.def("set_launch_blocking", &set_launch_blocking);
 
+  set_fallback_warning(&warn_in_python);
   m.def("fallbacks", &fallback_facts);
   m.def("host_operators", &host_operators);
   m.def("reset_fallbacks", &reset_fallbacks);

@@ -1,11 +1,13 @@
 #include <c10/util/Exception.h>
 
+#include <atomic>
 #include <mutex>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "csrc/aten/dispatch/fallback.h"
+#include "csrc/aten/dispatch/fallback_warning.h"
 #include "csrc/runtime/semantics.h"
 #include "device/base/settings.h"
 
@@ -37,12 +39,16 @@ struct FallbackState {
   std::set<std::string> warned;  // operators
 };
 
+std::atomic<void (*)(const std::string&)> fallback_warning = nullptr;
+
 FallbackState& state() {
   static auto* const instance = new FallbackState;
   return *instance;
 }
 
 }  // namespace
+
+void set_fallback_warning(void (*warn)(const std::string& text)) { fallback_warning = warn; }
 
 FallbackPolicy parse_fallback_policy(std::string_view name) {
   if (name == "allow") return FallbackPolicy::kAllow;
