@@ -32,6 +32,8 @@ SCRIPTS = FOLDER / "scripts.toml"
 ERROR = r"(\[rank\d+\]: ?)?(?!.*\bChildFailedError)[\w.]*(Error|Exception|Backend)\b"
 """The last line of a traceback, not of torchrun's own."""
 
+LAUNCHES = r"neuron-sim run: ([\d,]+) launches"
+
 
 @dataclass(frozen=True)
 class Script:
@@ -74,7 +76,10 @@ class Outcome:
     script: Script
     failure: str
     """Why it did not pass; empty when it did."""
+    launches: int = 0
+    """Of the first rank, as `neuron-sim run` sums them up."""
     simulated_ms: float = 0.0
+    """The devices' clocks at the end, summed over the processes."""
     fallbacks: tuple[str, ...] = ()
     host_seconds: float = 0.0
 
@@ -144,6 +149,7 @@ def run_script(script: Script, mirror: Path, scratch: Path) -> Outcome:
     return Outcome(
         script,
         failure_of(script, code, text, simulated),
+        sum(int(number.replace(",", "")) for number in re.findall(LAUNCHES, text)),
         simulated,
         tuple(fallbacks),
         time.perf_counter() - start,
@@ -199,7 +205,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         failed += bool(outcome.failure)
         print(
             f"{script.name:32} {outcome.failure or 'passed'}  "
-            f"[{outcome.simulated_ms:.3f} ms simulated, {outcome.host_seconds:.0f} s"
+            f"[{outcome.launches:,} launches, {outcome.simulated_ms:.3f} ms simulated, "
+            f"{outcome.host_seconds:.0f} s"
             + (f", on the CPU: {' '.join(outcome.fallbacks)}]" if outcome.fallbacks else "]"),
             flush=True,
         )
@@ -211,6 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     "commit": script.commit,
                     "path": script.path,
                     "failure": outcome.failure,
+                    "launches": outcome.launches,
                     "simulated_ms": outcome.simulated_ms,
                     "fallbacks": outcome.fallbacks,
                     "host_seconds": outcome.host_seconds,

@@ -24,6 +24,7 @@ SOURCES = {
     "examples/beside.py": "size = 4\n",
     "examples/fails.py": "import torch\nx = torch.ones(1, device='neuron')\nraise ValueError(x)\n",
     "examples/on_the_cpu.py": "import torch\nprint('sum', torch.ones(4).sum().item())\n",
+    "examples/leaves.py": "import os, works\nos._exit(0)\n",
     "examples/waits.py": "import time\ntime.sleep(60)\n",
     "elsewhere/other.py": "",
 }
@@ -64,8 +65,14 @@ def test_a_script_of_the_commit_runs_on_the_device_with_its_arguments(mirror, tm
     folder, commit = mirror
     case = script(commit, "works", arguments=("--to", "{scratch}"), expects=r"sum 8\.0 --to /.*")
     outcome = run.run_script(case, folder, tmp_path)
-    assert outcome.failure == "" and outcome.simulated_ms > 0
+    assert outcome.failure == "" and outcome.simulated_ms > 0 and outcome.launches >= 2
     assert str(tmp_path) in (tmp_path / "output" / "works.txt").read_text()
+
+
+def test_a_script_that_leaves_without_pythons_end_is_counted_too(mirror, tmp_path):
+    folder, commit = mirror
+    outcome = run.run_script(script(commit, "leaves"), folder, tmp_path)
+    assert outcome.failure == "" and outcome.simulated_ms > 0
 
 
 @pytest.mark.parametrize(

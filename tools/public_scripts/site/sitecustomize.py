@@ -1,7 +1,7 @@
-"""Runs at the start of every process of a public script: counts what it does on the device.
+"""Runs at the start of every process of a public script: notes what it did on the device.
 
-At its end the process adds a line to the file PUBLIC_SCRIPTS_REPORT: launches, simulated
-milliseconds and the operators that fell back to the CPU.
+At its end the process adds a line to the file PUBLIC_SCRIPTS_REPORT: simulated milliseconds and the
+operators that fell back to the CPU.
 """
 
 import atexit
@@ -28,10 +28,11 @@ def _report() -> None:
         file.write(json.dumps(line) + "\n")
 
 
-def _report_and_leave(status: int) -> NoReturn:
-    _report()
+def _end_and_leave(status: int) -> NoReturn:
+    if os.getpid() == _PROCESS:
+        atexit._run_exitfuncs()
     _leave(status)
 
 
 atexit.register(_report)
-os._exit = _report_and_leave  # with which scripts pass over the vendor's own end
+os._exit = _end_and_leave  # with which scripts pass over a crash of the vendor's runtime
