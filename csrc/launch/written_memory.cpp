@@ -31,6 +31,8 @@ WrittenMemory::~WrittenMemory() {
   if (--operators == 0) written.clear();
 }
 
+int WrittenMemory::depth() { return operators; }
+
 void WrittenMemory::note(const at::Tensor& tensor) {
   if (operators > 0) written.push_back(tensor.storage().unsafeGetStorageImpl());
 }

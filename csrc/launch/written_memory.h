@@ -18,6 +18,8 @@ class WrittenMemory {
   WrittenMemory(const WrittenMemory&) = delete;
   ~WrittenMemory();
 
+  /// The number of instances on this thread: operators with a kernel, one within the other.
+  static int depth();
   /// Records it for all instances on this thread.
   static void note(const at::Tensor& tensor);
 

@@ -12,6 +12,7 @@
 #include "csrc/aten/dispatch/narrowing.h"
 #include "csrc/launch/capture.h"
 #include "csrc/launch/captured_tensor.h"
+#include "csrc/launch/written_memory.h"
 #include "csrc/runtime/device_name.h"
 #include "csrc/runtime/generator.h"
 #include "csrc/runtime/runtime.h"
@@ -113,8 +114,10 @@ void check_cpu_kernel(const c10::OperatorHandle& op, at::Layout layout, const st
 }
 
 /// Hands the arguments over, runs the CPU kernel and takes its results back. While only time is
-/// wanted it is the kernel of torch's meta device, which says what the results' sizes are.
-void run_cpu_kernel(const c10::OperatorHandle& op, torch::jit::Stack* stack, HostCall& call) {
+/// wanted it is the kernel of torch's meta device, which says what the results' sizes are. Elements
+/// of int64 keep their low 32 bits with `narrow`.
+void run_cpu_kernel(const c10::OperatorHandle& op, torch::jit::Stack* stack, HostCall& call,
+                    bool narrow) {
   check_out_devices(op, *stack);
   const auto& arguments = op.schema().arguments();
   const size_t first = stack->size() - arguments.size();
@@ -125,7 +128,7 @@ void run_cpu_kernel(const c10::OperatorHandle& op, torch::jit::Stack* stack, Hos
     if (takes_generator(arguments[i])) hand_over_generator((*stack)[first + i], call);
   }
   LowWords low_words;
-  if (vendor_semantics() && !is_random(op.schema())) low_words.cut_arguments(op, *stack);
+  if (narrow) low_words.cut_arguments(op, *stack);
   if (HostCall::place() == at::kMeta || call.is_sparse()) {
     op.callBoxed(stack);
   } else {
@@ -206,16 +209,18 @@ void check_out_devices(const c10::OperatorHandle& op, const torch::jit::Stack& s
 void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::string& why) {
   IndexTensors tensors;
   tensors.add(*stack, op.schema().arguments().size());
-  if (vendor_semantics() && !why.empty() && tensors.layout == at::kStrided) {
-    check_places(op, *stack);
-    // A kernel that has refused float64 computes it as float32; without a kernel the CPU keeps it.
-    if (run_narrowed(op, stack)) return;
-  }
-  const std::string reason = why.empty() ? reason_without_kernel(op.schema(), *stack) : why;
+  const bool has_kernel = !why.empty();
+  // Operators that serve another one's kernel, its checks of indices for example, are torch's.
+  const bool is_vendors = vendor_semantics() && WrittenMemory::depth() <= (has_kernel ? 1 : 0);
+  const bool narrows = vendor_semantics() && has_kernel && tensors.layout == at::kStrided;
+  if (narrows && is_vendors) check_places(op, *stack);
+  // A kernel that has refused float64 computes it as float32; without a kernel the CPU keeps it.
+  if (narrows && run_narrowed(op, stack)) return;
+  const std::string reason = has_kernel ? why : reason_without_kernel(op.schema(), *stack);
   const std::string name = c10::toString(op.operator_name());
   const auto check = [&] {
     check_fallback(name, reason);
-    if (!why.empty()) check_refused(name, reason);
+    if (has_kernel) check_refused(name, reason);
   };
   check_no_view(op);
   check_cpu_kernel(op, tensors.layout, reason);
@@ -229,7 +234,7 @@ void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const st
   const bool known = !tensors.all_index_like || op.schema().is_mutable();
   if (known && !draws && !tensors.index_arithmetic()) check();
   HostCall call;
-  run_cpu_kernel(op, stack, call);
+  run_cpu_kernel(op, stack, call, is_vendors && !is_random(op.schema()));
   tensors.add(*stack, op.schema().returns().size());
   if (draws || tensors.index_arithmetic()) {
     count_host_operator(name);

@@ -96,7 +96,8 @@ class Narrowed {
   };
 
   static bool is_double(const at::Tensor& tensor) {
-    return tensor.defined() && tensor.scalar_type() == at::kDouble;
+    return tensor.defined() && tensor.layout() == at::kStrided &&
+           tensor.scalar_type() == at::kDouble;
   }
   bool is_double_dtype(size_t i) const {
     return is_dtype(arguments_[i]) && stack_[i].isInt() &&

@@ -90,6 +90,16 @@ def test_overwritten_memory_loses_no_bits():
     assert "32 bits" not in finished.stderr
 
 
+def test_indices_are_checked_with_all_their_bits():
+    """TorchNeuron would take the class 0 of a target 2**32: refusing is on the safe side."""
+    program = (
+        "import torch; losses = torch.zeros(2, 3, device='neuron');"
+        "torch.nn.functional.nll_loss(losses, torch.tensor([0, 2**32], device='neuron'))"
+    )
+    finished = run(["-c", program], NEURON_SIM_DEVICE="neuron")
+    assert finished.returncode != 0 and "IndexError" in finished.stderr
+
+
 def test_an_unknown_semantics_is_refused_when_the_device_is_used():
     finished = run(
         ["-c", "import torch; torch.ones(1, device='neuron_sim')"], NEURON_SIM_SEMANTICS="both"
