@@ -18,12 +18,13 @@ __all__ = ["nki_jit"]
 __version__ = f"{_TORCH_SERIES}.0+neuron.sim.{_VERSION}"
 """TorchNeuron has the version of its PyTorch; what follows tells this package."""
 
+_PROFILING = "neuron_sim.run.torch_neuronx.profiling"
 _TRACKING = "neuron_sim.run.torch_neuronx.operator_tracking"
 _DEVICE = "neuron_sim.torch_backend.device_module"
 _HOMES = {
     **dict.fromkeys(("nki_op", "wrap_nki"), "neuron_sim.nki.torch"),
     **dict.fromkeys(("clear_op_tracking", "get_executed_ops", "get_fallback_ops"), _TRACKING),
-    "NeuronProfiler": "neuron_sim.run.torch_neuronx.profiling",
+    "NeuronProfiler": _PROFILING,
     **dict.fromkeys(
         (
             "async_load", "dynamic_batch", "lazy_load", "move_trace_to_device", "replace_weights",
@@ -75,4 +76,5 @@ _registration.autoload()
 with _suppress(ImportError):  # without torch there is no module to load
     _import_module("neuron_sim.run.torch_neuronx.xla_impl.traced_operator")
 if _registration._registered:
-    _import_module(_TRACKING)  # from now on
+    for _name in (_PROFILING, _TRACKING):
+        _import_module(_name)  # they hear of profiles and launches from now on

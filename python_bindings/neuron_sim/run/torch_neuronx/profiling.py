@@ -82,8 +82,8 @@ _LEFT_OUT = (ProfileMode.CPU_UTIL, ProfileMode.HOST_MEMORY)
 class NeuronProfiler:
     """Writes the trace of torch.profiler beside the profile of the device."""
 
-    def __init__(self, config: NeuronConfig) -> None:
-        self.config = config
+    def __init__(self, config: NeuronConfig | None = None) -> None:
+        self.config = config or NeuronConfig()
 
     def export_trace(self, profiler: Any) -> None:
         """For on_trace_ready: writes `pytorch_trace.json` into the profile's folder. OSError."""

@@ -21,6 +21,9 @@ with profile(activities=activities, experimental_config=config,
 x + x
 with profile(activities=activities):
     x * x
+own = torch._C._profiler._ExperimentalConfig(custom_profiler_config="profile_output_dir:own")
+with profile(activities=activities, experimental_config=own):
+    x * x
 """
 
 
@@ -35,6 +38,9 @@ def test_a_profile_with_a_neuron_config_writes_the_folder_of_the_simulator(tmp_p
         assert (folder / name).stat().st_size > 0
     trace = json.loads((folder / "pytorch_trace.json").read_text())
     assert any(event.get("name") == "aten::mm" for event in trace["traceEvents"])
+    (index,) = (tmp_path / "own").glob("*/index.json")
+    (product,) = json.loads(index.read_text())["kernels"]
+    assert product["launches"] == 1
 
 
 CONFIGURATIONS = """
