@@ -9,8 +9,10 @@ after the tools that write docs/whole_models.md, docs/kernels.md and docs/perfor
 
 from __future__ import annotations
 
+import csv
 import datetime
 import importlib
+import io
 import re
 import sys
 import tomllib
@@ -165,12 +167,39 @@ def course_convolutions() -> str:
     return markdown(rows, {name: name for name in rows[0]})
 
 
+def differences() -> str:
+    """What TorchNeuron does otherwise than torch."""
+    rows = tomllib.loads(page("docs/torchneuron_differences.toml"))["difference"]
+    return markdown(
+        rows, {"name": "what", "torch": "torch", "vendor": "TorchNeuron", "source": "source"}
+    )
+
+
+def surface() -> str:
+    """The names of TorchNeuron that are not the same here, each with the reason."""
+    text = page("tests/python/run/torch_neuronx/torchneuron_surface.csv")
+    rows = [row for row in csv.DictReader(io.StringIO(text)) if row["verdict"] == "differs"]
+    return markdown(rows, {"name": "name", "reason": "here"})
+
+
+def public_scripts() -> str:
+    """The scripts that the driver runs, by repository."""
+    rows = tomllib.loads(page("tools/public_scripts/scripts.toml"))["script"]
+    return markdown(
+        sorted(rows, key=lambda row: row["repository"]),
+        {"shows": "script", "repository": "repository", "path": "path"},
+    )
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "docs/whole_models.md": lambda: whole_models(page("docs/whole_models.md")),
     "docs/kernels.md": lambda: kernels(page("docs/kernels.md")),
     "docs/performance.md": lambda: speed(page("docs/performance.md")),
     "docs/fidelity.json": student_convolutions,
+    "docs/torchneuron_differences.toml": differences,
     "models/nki/conv2d.py": course_convolutions,
+    "tests/python/run/torch_neuronx/torchneuron_surface.csv": surface,
+    "tools/public_scripts/scripts.toml": public_scripts,
 }
 """A table by its source, as the blocks name it."""
 

@@ -3,6 +3,7 @@ blocks, and a `text` block after one is what it prints. The blocks of a page run
 process, in an empty folder."""
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -32,12 +33,15 @@ def blocks(page: str) -> list[re.Match[str]]:
     return list(BLOCK.finditer((ROOT / page).read_text(encoding="utf-8")))
 
 
-def printed_by(code: list[str], folder: Path) -> list[str]:
-    """What each of the blocks prints, run in order."""
+def printed_by(code: list[str], folder: Path, device: str = "neuron_sim") -> list[str]:
+    """What each of the blocks prints, run in order; `device` is the name of the device."""
     # A file, because the front ends read the source of kernels.
     text = f"print({END!r}, end='')\n".join([*code, ""])
     (folder / "page.py").write_text(text, encoding="utf-8")
-    result = subprocess.run([sys.executable, "page.py"], cwd=folder, capture_output=True, text=True)
+    result = subprocess.run(
+        [sys.executable, "page.py"], cwd=folder, env={**os.environ, "NEURON_SIM_DEVICE": device},
+        capture_output=True, text=True,
+    )  # fmt: skip
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout.split(END)[:-1]
 
@@ -55,6 +59,20 @@ def test_the_blocks_of_a_page_run_and_print_what_stands_below(page, tmp_path):
     for block, printed in zip(blocks(page), printed_by(code, tmp_path), strict=True):
         if block["output"] is not None:
             assert printed == block["output"], block["code"]
+
+
+def test_the_operator_of_the_readme_runs_under_the_vendors_name(tmp_path):
+    first = blocks("README.md")[0]["code"].replace('"neuron_sim"', '"neuron"')
+    (printed,) = printed_by([f"{first}\nprint(x.device)\n"], tmp_path, "neuron")
+    assert printed.splitlines()[-1] == "neuron:0"
+
+
+def test_the_page_of_the_vendors_device_runs_under_its_name(tmp_path):
+    found = blocks("docs/torchneuron.md")
+    printed = printed_by([block["code"] for block in found], tmp_path, "neuron")
+    assert len(printed) >= 3
+    for block, shown in zip(found, printed, strict=True):
+        assert block["output"] in (None, shown), block["code"]
 
 
 def test_tutorials_have_blocks_and_all_are_listed():
