@@ -27,8 +27,7 @@ struct SharedMemory {
 }  // namespace
 
 std::byte* backing(const at::Tensor& tensor) {
-  TORCH_CHECK(on_device(tensor),
-              "neuron_sim: expected a tensor on a ", device_name(),
+  TORCH_CHECK(on_device(tensor), "neuron_sim: expected a tensor on a ", device_name(),
               " device, got one on ", tensor.device());
   if (tensor.numel() == 0) return nullptr;
   if (!timing_only()) check_values(*tensor.storage().unsafeGetStorageImpl());
@@ -36,8 +35,7 @@ std::byte* backing(const at::Tensor& tensor) {
 }
 
 int device_index(const at::Tensor& tensor) {
-  TORCH_CHECK(on_device(tensor),
-              "neuron_sim: expected a tensor on a ", device_name(),
+  TORCH_CHECK(on_device(tensor), "neuron_sim: expected a tensor on a ", device_name(),
               " device, got one on ", tensor.device());
   return tensor.device().index();
 }

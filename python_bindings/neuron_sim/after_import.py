@@ -1,4 +1,4 @@
-"""Calls a function when a module of another package is imported, if it ever is.
+"""Calls functions when a module of another package is imported, if it ever is.
 
 For packages that take seconds to import, which most programs never do.
 """
@@ -20,7 +20,7 @@ def after_import(name: str, action: Action) -> None:
     if module is not None:
         action(module)
         return
-    _finder.actions[name] = action
+    _finder.actions.setdefault(name, []).append(action)
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
 
@@ -29,7 +29,7 @@ class _Finder(MetaPathFinder):
     """Finds the modules that are waited for where Python does, and acts after they have run."""
 
     def __init__(self) -> None:
-        self.actions: dict[str, Action] = {}
+        self.actions: dict[str, list[Action]] = {}
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -43,8 +43,7 @@ class _Finder(MetaPathFinder):
 
         def run_and_act(module: ModuleType) -> None:
             run(module)
-            action = self.actions.pop(fullname, None)
-            if action is not None:
+            for action in self.actions.pop(fullname, []):
                 action(module)
 
         spec.loader.exec_module = run_and_act  # type: ignore[method-assign]

@@ -14,8 +14,8 @@ def install() -> None:
 
 
 def _register(module: ModuleType) -> None:
-    import torch
-    from torch.distributed.tensor.experimental import register_sharding
+    import torch  # the package works without it
+    from torch.distributed.tensor.experimental import register_sharding  # imported by now
 
     aten = torch.ops.aten
     replicated, sharded = module.Replicate(), module.Shard
