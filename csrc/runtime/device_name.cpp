@@ -2,14 +2,14 @@
 
 #include <c10/util/Exception.h>
 
-#include <cstdlib>
+#include "device/base/settings.h"
 
 namespace neuron_sim {
 
 const std::string& device_name() {
   static const std::string name = [] {
-    const char* wanted = std::getenv("NEURON_SIM_DEVICE");
-    std::string given = wanted == nullptr || *wanted == '\0' ? "neuron_sim" : wanted;
+    std::string given = setting("NEURON_SIM_DEVICE");
+    if (given.empty()) given = "neuron_sim";
     TORCH_CHECK_VALUE(given == "neuron_sim" || given == "neuron", "NEURON_SIM_DEVICE is '", given,
                       "'; it must be neuron_sim or neuron.");
     return given;

@@ -37,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device",
         choices=settings.DEVICE_NAMES,
-        help="the name of the device in PyTorch (default: neuron_sim for a script that contains "
-        "this name, neuron for others)",
+        help="the name of the device in PyTorch ; else neuron_sim for a script that contains "
+        "this name, and neuron for others",
     )
     parser.add_argument(
         "--sanitize",

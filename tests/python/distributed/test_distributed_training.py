@@ -1,26 +1,14 @@
 """Training over several processes: DDP, FSDP and tensor parallelism, also with torch.compile."""
 
-import os
-import subprocess
-import sys
-
 import distributed_training_cases as cases
 import pytest
 import torch
+from processes import run_python
 
 
 def losses_of(folder, kind, world):
     """(losses, why graphs were not compiled) of every rank."""
-    processes = [
-        subprocess.Popen(
-            [sys.executable, cases.__file__, str(folder), str(rank), str(world), kind],
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for rank in range(world)
-    ]
+    processes = [run_python(cases.__file__, folder, rank, world, kind) for rank in range(world)]
     for process in processes:
         output, _ = process.communicate(timeout=300)
         assert process.returncode == 0, output

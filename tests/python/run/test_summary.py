@@ -24,7 +24,9 @@ def test_a_script_that_launches_is_summed_up(tmp_path):
     out, err, status = run_script(written(tmp_path, SCRIPT), variables=OWN_NAME)
     assert status == 0
     count, programs, time, unit, fallback = out.split()
-    lines = err.splitlines()
+    warning, summary = err.split("neuron-sim run: ", 1)
+    assert f"operator '{fallback}" in warning and warning.count("UserWarning") == 1
+    lines = f"neuron-sim run: {summary}".splitlines()
     assert len(lines) <= 12
     first = f"neuron-sim run: {count} launches of {programs} programs took {time} {unit} on trn2, "
     assert lines[0].startswith(first)

@@ -10,15 +10,20 @@ from neuron_sim import _core
 
 ROOT = Path(__file__).resolve().parents[3]
 
-#: Read the environment themselves: the table, and what runs before the package can be loaded.
+#: Read the environment themselves: the table, what runs before the package can be loaded, and what
+#: reads variables of the vendor and of torchrun.
 READERS = (
     "device/base/settings.cpp",
-    "python_bindings/neuron_sim/run/process.py",
-    "python_bindings/neuron_sim/run/site/sitecustomize.py",
+    "python_bindings/neuron_sim/settings.py",
+    "python_bindings/neuron_sim/run/",
     "python_bindings/neuron_sim/nki/kernel.py",
     "python_bindings/neuron_sim/nki/launch/program_cache.py",
     "python_bindings/neuron_sim/command_line/commands/completion.py",
     "python_bindings/neuron_sim/torch_backend/client_choices.py",
+    "python_bindings/neuron_sim/torch_backend/registration.py",
+    "python_bindings/neuron_sim/torch_compile/artifacts.py",
+    "python_bindings/neuron_sim/torch_compile/host_inputs.py",
+    "python_bindings/neuron_sim/torch_compile/options.py",
 )  # fmt: skip
 READ = re.compile(r"getenv\(|environ(?:\.get\(|\[[^\]]*\](?! =))")
 NAME = re.compile(r"\bNEURON_SIM_[A-Z_]+\b")

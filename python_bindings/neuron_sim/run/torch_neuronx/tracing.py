@@ -59,7 +59,7 @@ class _Traced(torch.nn.Module):
         self._structure = structure
 
     def forward(self, *inputs: Any) -> Any:
-        outputs = torch.ops.neuron_sim.traced_model(
+        outputs = torch.ops.neuron_sim_traced.model(
             self.model,
             self.dynamic_batching,
             [getattr(self, name) for name in self._weights],

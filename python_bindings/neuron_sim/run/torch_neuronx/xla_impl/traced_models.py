@@ -215,7 +215,7 @@ def run(
     weights: list[torch.Tensor],
     inputs: list[torch.Tensor],
 ) -> list[torch.Tensor]:
-    """The operator neuron_sim::traced_model."""
+    """The operator neuron_sim_traced::model."""
     model = loaded(archive)
     if torch.jit.is_tracing():  # by torch_neuronx.trace, which has run the model already
         return model.shapes_only()

@@ -7,10 +7,9 @@ from typing import Any
 
 import torch
 
-_library = torch.library.Library("neuron_sim", "FRAGMENT")
+_library = torch.library.Library("neuron_sim_traced", "FRAGMENT")
 _library.define(
-    "traced_model(Tensor model, Tensor dynamic_batching, Tensor[] weights, Tensor[] inputs)"
-    " -> Tensor[]"
+    "model(Tensor model, Tensor dynamic_batching, Tensor[] weights, Tensor[] inputs) -> Tensor[]"
 )
 
 
@@ -20,4 +19,4 @@ def _run(*arguments: Any) -> list[torch.Tensor]:
     return traced_models.run(*arguments)
 
 
-_library.impl("traced_model", _run, "CompositeExplicitAutograd")
+_library.impl("model", _run, "CompositeExplicitAutograd")
