@@ -117,7 +117,7 @@ def test_engine_lanes_do_not_count_as_device_time():
     with profile(activities=BOTH) as profiled:
         torch.ops.neuron_sim.matmul(there, there)
     kernels = sum(event.time_range.elapsed_us() for event in device_events(profiled))
-    assert f"NEURON_SIM time total: {kernels:.3f}us" in profiled.key_averages().table()
+    assert f"{DEVICE_TYPE.upper()} time total: {kernels:.3f}us" in profiled.key_averages().table()
 
 
 def test_devices_and_streams_have_lanes_of_their_own(tmp_path):
