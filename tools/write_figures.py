@@ -169,7 +169,8 @@ def course_convolutions() -> str:
 
 def differences() -> str:
     """What TorchNeuron does otherwise than torch."""
-    rows = tomllib.loads(page("docs/torchneuron_differences.toml"))["difference"]
+    text = page("tests/python/run/torch_neuronx/torchneuron_differences.toml")
+    rows = tomllib.loads(text)["difference"]
     return markdown(
         rows, {"name": "what", "torch": "torch", "vendor": "TorchNeuron", "source": "source"}
     )
@@ -196,7 +197,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "docs/kernels.md": lambda: kernels(page("docs/kernels.md")),
     "docs/performance.md": lambda: speed(page("docs/performance.md")),
     "docs/fidelity.json": student_convolutions,
-    "docs/torchneuron_differences.toml": differences,
+    "tests/python/run/torch_neuronx/torchneuron_differences.toml": differences,
     "models/nki/conv2d.py": course_convolutions,
     "tests/python/run/torch_neuronx/torchneuron_surface.csv": surface,
     "tools/public_scripts/scripts.toml": public_scripts,

@@ -4,7 +4,7 @@
 namespace neuron_sim {
 
 /// Whether operators behave as TorchNeuron's do where those differ from torch's
-/// (docs/torchneuron_differences.toml). NEURON_SIM_SEMANTICS says so, else the name of the device;
+/// (docs/torchneuron.md). NEURON_SIM_SEMANTICS says so, else the name of the device;
 /// read once. Python refuses other values than "vendor" and "torch" when it registers the device.
 bool vendor_semantics();
 /// Whether an operator whose device kernel refuses its arguments raises instead of running on the

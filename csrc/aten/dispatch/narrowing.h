@@ -1,7 +1,7 @@
 #pragma once
 // 64-bit dtypes as TorchNeuron computes them (csrc/runtime/semantics.h): its device has none, so
 // float64 is float32 and int64 is int32 in its operators, although tensors keep their dtype and
-// copies all their bits. Source: "64-bit dtypes" in docs/torchneuron_differences.toml.
+// copies all their bits. Source: "64-bit dtypes" in docs/torchneuron.md.
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>

@@ -1,4 +1,4 @@
-"""The differences between TorchNeuron and torch (docs/torchneuron_differences.toml), with both
+"""The differences between TorchNeuron and torch (torchneuron_differences.toml), with both
 semantics and under both names of the device."""
 
 import functools
@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-DIFFERENCES = tomllib.loads((ROOT / "docs/torchneuron_differences.toml").read_text())["difference"]
+TABLE = ROOT / "tests/python/run/torch_neuronx/torchneuron_differences.toml"
+DIFFERENCES = tomllib.loads(TABLE.read_text())["difference"]
 DEVICES, SEMANTICS = ("neuron", "neuron_sim"), ("vendor", "torch")
 
 
