@@ -3,7 +3,7 @@
 The "XLA device" is the simulated device, and tensors on it say so: `tensor.device.type` is the name
 of the device, not "xla". There is no lazy graph: an operator is launched when it is called, so
 values are those of torch_xla and simulated times those of eager execution, in which each operator
-is a launch of its own; torch_neuronx.trace and torch.compile give one program. `sync` and
+is a separate launch; torch_neuronx.trace and torch.compile give one program. `sync` and
 `mark_step` mark the end of a step and wait only where they are told to.
 
 Names are those of the "PyTorch/XLA API" of release 2.8; SPMD is missing.
