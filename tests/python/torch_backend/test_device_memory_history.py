@@ -130,7 +130,7 @@ def test_torchs_viewer_reads_a_dumped_snapshot(tmp_path):
     memory._dump_snapshot(os.fspath(path))
     snapshot = pickle.loads(path.read_bytes())
     assert snapshot == memory._snapshot()
-    assert "segments: 2" in _memory_viz.segsum(snapshot)
+    assert f"segments: {len(snapshot['segments'])}\n" in _memory_viz.segsum(snapshot)
     trace = _memory_viz.trace(snapshot)
     assert "Device 1 ----------------" in trace
     assert "alloc(" in trace.partition("Device 1 ")[2]
