@@ -156,7 +156,7 @@ def _source_of_module(name: str) -> str:
 
 
 def _texts(path: Path) -> Iterator[str]:
-    """The text of a Python file, or those of the Python files of a folder."""
+    """The text of a Python file, or the texts of all Python files in a folder."""
     with contextlib.suppress(OSError):  # arguments that are no paths may be too long for one
         files = path.rglob("*.py") if path.is_dir() and path != Path() else [path]
         for file in files:
