@@ -2,18 +2,20 @@
 # installed with the package. Torch's own TorchConfig.cmake is not used: with a CUDA wheel it
 # demands a CUDA toolkit, which a CPU-side backend does not need.
 
-# The torch this version of neuron_sim is built for: it uses interfaces that change between minor
-# versions.
-set(NEURON_SIM_TORCH_VERSION 2.13)
+# The minor versions of torch that neuron_sim builds for. It uses interfaces that change between
+# them, so a build serves only the one that it was made with.
+set(NEURON_SIM_TORCH_VERSIONS 2.13 2.14 2.15)
 
 function(neuron_sim_import_torch folder)
   file(STRINGS "${folder}/version.py" line REGEX "^__version__" LIMIT_COUNT 1)
-  string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" version "${line}")
-  if(NOT version MATCHES "^${NEURON_SIM_TORCH_VERSION}\\.")
-    message(FATAL_ERROR "neuron_sim needs torch ${NEURON_SIM_TORCH_VERSION}.x, but ${folder} holds "
-                        "torch ${version}.")
+  string(REGEX MATCH "([0-9]+\\.[0-9]+)\\.[0-9]+" version "${line}")
+  set(series "${CMAKE_MATCH_1}")
+  if(NOT series IN_LIST NEURON_SIM_TORCH_VERSIONS)
+    list(JOIN NEURON_SIM_TORCH_VERSIONS " or " versions)
+    message(FATAL_ERROR "neuron_sim needs torch ${versions}, but ${folder} holds torch ${version}.")
   endif()
   set(Torch_VERSION "${version}" PARENT_SCOPE)
+  set(NEURON_SIM_TORCH_SERIES "${series}" PARENT_SCOPE)
   set(NEURON_SIM_TORCH_FOLDER "${folder}" PARENT_SCOPE)
   if(TARGET neuron_sim::torch)
     return()

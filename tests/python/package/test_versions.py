@@ -8,7 +8,6 @@ import tomllib
 
 import neuron_sim
 import pytest
-import torch
 from neuron_sim import _build
 from neuron_sim.torch_backend import registration
 from test_package import ROOT, needs_package
@@ -26,9 +25,11 @@ def test_the_version_of_the_package_is_that_of_cmake():
     assert neuron_sim.__version__ == version == importlib.metadata.version("neuron_sim")
 
 
-def test_the_release_of_torch_is_of_the_series_that_cmake_names():
-    series = stated("cmake/neuron_sim_torch.cmake", r"NEURON_SIM_TORCH_VERSION ([0-9.]+)\)")
-    assert series == _build.TORCH_SERIES
+def test_the_release_of_torch_is_of_a_series_that_cmake_names():
+    series = stated(
+        "cmake/neuron_sim_torch.cmake", r"NEURON_SIM_TORCH_VERSIONS ([0-9. ]+)\)"
+    ).split()
+    assert _build.TORCH_SERIES in series
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     lines = [
         *project["project"]["dependencies"],
@@ -38,7 +39,8 @@ def test_the_release_of_torch_is_of_the_series_that_cmake_names():
     ]
     pins = [line for line in lines if re.match(r"torch\b", line)]
     assert len(pins) == 4 and len(set(pins)) == 1
-    assert re.fullmatch(rf"torch=={re.escape(series)}\.\d+", pins[0])
+    release = re.fullmatch(r"torch==(\d+\.\d+)\.\d+", pins[0])
+    assert release and release[1] in series
 
 
 @pytest.mark.parametrize("running", ["2.13.1", "2.13.0+cpu", "2.13.0.dev20260101"])
@@ -52,7 +54,7 @@ def test_another_torch_is_refused_with_what_to_install(running):
         registration._check_torch_version(running, "2.13")
     sentence = str(caught.value)
     assert "built for torch 2.13" in sentence and f"torch {running} is running" in sentence
-    assert "install torch 2.13" in sentence and torch.__version__.startswith("2.13")
+    assert "install torch 2.13" in sentence
 
 
 REMOVED = {"asynchat", "asyncore", "distutils", "imp", "smtpd"}

@@ -53,7 +53,10 @@ def test_without_autoload_one_import_registers_the_device(imports):
     check(f"{imports}\n{USE}", TORCH_DEVICE_BACKEND_AUTOLOAD="0")
 
 
-BREAK = "import neuron_sim.torch_backend.registration as a; a.TORCH_SERIES = '1.0'\nimport torch\n"
+BREAK = (
+    "import neuron_sim.torch_backend.registration as a; right = a.TORCH_SERIES\n"
+    "a.TORCH_SERIES = '1.0'\nimport torch\n"
+)
 
 
 def test_autoload_never_raises_and_leaves_the_reason():
@@ -83,7 +86,7 @@ def test_an_explicit_import_raises_the_reason():
 
 def test_registering_again_after_a_failure_works():
     check(
-        BREAK + "a.autoload()\na.TORCH_SERIES = '2.13'\nimport neuron_sim.torch_device\n" + USE,
+        BREAK + "a.autoload()\na.TORCH_SERIES = right\nimport neuron_sim.torch_device\n" + USE,
         TORCH_DEVICE_BACKEND_AUTOLOAD="0",
     )
 
