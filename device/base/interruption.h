@@ -3,8 +3,9 @@
 // looks for a signal such as Ctrl-C), and every long computation calls it at intervals.
 
 #include <chrono>
-#include <condition_variable>
 #include <mutex>
+
+#include "device/base/condition_variable.h"
 
 namespace neuron_sim {
 

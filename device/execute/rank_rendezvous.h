@@ -2,13 +2,13 @@
 // Where the ranks of a run wait for each other: at their collectives.
 
 #include <array>
-#include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "device/base/condition_variable.h"
 #include "device/execute/collective_exchange.h"
 #include "device/program/program.h"
 

@@ -2,11 +2,12 @@
 // The host threads of the executor. One pool per process.
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "device/base/condition_variable.h"
 
 namespace neuron_sim {
 
