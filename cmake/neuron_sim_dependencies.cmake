@@ -28,23 +28,30 @@ target_include_directories(neuron_sim_tomlplusplus SYSTEM
                            INTERFACE "${NEURON_SIM_TOMLPLUSPLUS_INCLUDE}")
 target_compile_definitions(neuron_sim_tomlplusplus INTERFACE TOML_HEADER_ONLY=1)
 
-# oneDNN from the wheel onednn-devel-cpu-gomp, which installs into the prefix of the environment.
-# The entry is looked up again at each configure, so that another environment takes effect.
-neuron_sim_ask_python(python_prefix "import sys; print(sys.prefix)")
-unset(dnnl_DIR CACHE)
-find_package(dnnl 3.2 CONFIG REQUIRED HINTS "${python_prefix}")
+# Runs the references of the torch layer and of core_tests. From the wheel onednn-devel-cpu-gomp,
+# which installs into the prefix of the environment; looked up again at each configure, so that
+# another environment takes effect.
+if(NEURON_SIM_TORCH OR NEURON_SIM_TESTS)
+  neuron_sim_ask_python(python_prefix "import sys; print(sys.prefix)")
+  unset(dnnl_DIR CACHE)
+  find_package(dnnl 3.2 CONFIG REQUIRED HINTS "${python_prefix}")
+endif()
 
 include(neuron_sim_torch)
 if(NEURON_SIM_TORCH)
-  neuron_sim_ask_python(torch_folder
-    "import importlib.util, os; print(os.path.dirname(importlib.util.find_spec('torch').origin))")
+  # NEURON_SIM_TORCH_FOLDER may name the folder of a torch that is not installed.
+  set(torch_folder "${NEURON_SIM_TORCH_FOLDER}")
+  if(NOT torch_folder)
+    neuron_sim_ask_python(torch_folder
+      "import importlib.util, os; print(os.path.dirname(importlib.util.find_spec('torch').origin))")
+  endif()
   if(NOT torch_folder)
     message(FATAL_ERROR "${Python_EXECUTABLE} has no torch: run `make setup`, or configure with "
                         "-DNEURON_SIM_TORCH=OFF for the core alone.")
   endif()
   neuron_sim_import_torch("${torch_folder}")
   # Checks inside torch's headers put __FILE__ into our library.
-  target_compile_options(neuron_sim_flags INTERFACE "-fmacro-prefix-map=${torch_folder}/=torch/")
+  target_compile_options(neuron_sim::torch INTERFACE "-fmacro-prefix-map=${torch_folder}/=torch/")
 endif()
 
 if(NEURON_SIM_PYTHON)

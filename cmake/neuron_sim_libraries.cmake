@@ -1,8 +1,10 @@
-# libneuron_sim_core.so (device + ops, no torch) and libtorch_neuron_sim.so (csrc). A folder that
-# holds no .cpp gives no target; everything that needs the target is then skipped too.
+# libneuron_sim_core.so (device + ops, no torch, no oneDNN), neuron_sim_reference (the CPU references
+# of ops, by oneDNN) and libtorch_neuron_sim.so (csrc).
 
 neuron_sim_glob(architecture_files device/arch/*.toml)
 neuron_sim_glob(core_sources device/*.cpp ops/*.cpp)
+neuron_sim_glob(reference_sources ops/reference/*.cpp)
+list(REMOVE_ITEM core_sources ${reference_sources})
 
 if(core_sources)
   # The architecture files become string constants (device/arch/embedded.h).
@@ -25,8 +27,7 @@ if(core_sources)
   neuron_sim_unity_groups(neuron_sim_core ${core_sources})
   target_link_libraries(neuron_sim_core
     PUBLIC Threads::Threads
-    PRIVATE neuron_sim_flags fmt::fmt-header-only neuron_sim_tomlplusplus
-            DNNL::dnnl)
+    PRIVATE neuron_sim_flags fmt::fmt-header-only neuron_sim_tomlplusplus)
   if(NEURON_SIM_SANITIZE)
     # It leaves the run-time's symbols to the program, but calls its own inline functions, not those
     # of a program that is not sanitized (tools/test_sanitized.sh --library).
@@ -36,13 +37,21 @@ if(core_sources)
   endif()
 endif()
 
+# Part of the torch layer and of core_tests, so that the core needs no oneDNN.
+if(TARGET DNNL::dnnl)
+  add_library(neuron_sim_reference STATIC ${reference_sources})
+  target_link_libraries(neuron_sim_reference
+    PUBLIC neuron_sim_core
+    PRIVATE neuron_sim_flags DNNL::dnnl)
+endif()
+
 neuron_sim_glob(torch_sources csrc/*.cpp)
 
 if(NEURON_SIM_TORCH AND TARGET neuron_sim_core AND torch_sources)
   add_library(torch_neuron_sim SHARED ${torch_sources})
   target_link_libraries(torch_neuron_sim
     PUBLIC neuron_sim_core neuron_sim::torch
-    PRIVATE neuron_sim_flags)
+    PRIVATE neuron_sim_flags neuron_sim_reference)
   # Headers of libtorch take three quarters of the time that a file of csrc/ takes to compile.
   target_precompile_headers(torch_neuron_sim PRIVATE
     <ATen/TensorOperators.h> <ATen/WrapDimUtils.h> <ATen/core/dispatch/Dispatcher.h>
