@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Configures and builds one preset in build/<preset>; for release also installs the Python package
-# into the environment VENV. `build.sh package` builds and installs the package alone,
+# Configures and builds one preset in build/<preset>; for release also installs the Python packages
+# into the environment VENV. `build.sh package` builds and installs both packages alone,
 # `build.sh demo` also the C++ program of the demo, `build.sh --configure PRESET` only configures.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -18,48 +18,51 @@ configure() {
   echo "$key" >"$stamp"
 }
 
-# A hash of every file that goes into the package.
-package_key() {
-  local paths=() path
-  for path in device ops csrc python_bindings cmake CMakeLists.txt pyproject.toml; do
-    [[ -e $path ]] && paths+=("$path")
-  done
-  find "${paths[@]}" -type f -not -name '*.pyc' -print0 | sort -z | xargs -0 sha256sum | sha256sum
+# A hash of the files and folders named.
+hash_of() {
+  find "$@" -type f -not -name '*.pyc' -print0 | sort -z | xargs -0 sha256sum | sha256sum
 }
 
-# pip builds the libraries and modules in build/release too, so that nothing is compiled twice;
-# tests, models and benchmarks are configured there but built by the preset only.
+# Installs the package whose pyproject.toml is in the folder $2, unless its files have the hash $3
+# of the last time. pip builds in build/release too, so that nothing is compiled twice; tests,
+# models and benchmarks are configured there but built by the preset only.
 install_package() {
-  local stamp="$VENV/.neuron_sim_package" key define options=()
-  key="$PWD $(package_key)"
-  if [[ -f "$stamp" && $(<"$stamp") == "$key" ]]; then
-    echo "build: the installed package is up to date"
-    return
-  fi
+  local stamp="$VENV/.neuron_sim_$1" key="$PWD $3" define options=()
+  [[ -f "$stamp" && $(<"$stamp") == "$key" ]] && return
   # The long option, each key once: pip 23.0, which Debian 12 puts into environments, has no -C and
   # takes the last value of a key.
-  for define in TESTS MODELS BENCHMARKS; do
+  for define in TORCH TESTS MODELS BENCHMARKS; do
     options+=("--config-settings=cmake.define.NEURON_SIM_$define=ON")
   done
-  echo "build: building the package neuron_sim and installing it into $VENV"
+  echo "build: building the package $1 and installing it into $VENV"
   rm -f "$stamp"
   PATH="$VENV/bin:$PATH" "$VENV/bin/python" -m pip --disable-pip-version-check install --quiet \
-    --no-build-isolation --no-deps . "${options[@]}" \
-    --config-settings=build-dir=build/release \
-    "--config-settings=build.targets=torch_neuron_sim;_core;_C;core_stub"
+    --no-build-isolation --no-deps "$2" "${options[@]}" \
+    "--config-settings=build-dir=$PWD/build/release"
   echo "$key" >"$stamp"
+}
+
+# The core, and the PyTorch layer for the torch of the environment. A change of Python alone, or of
+# a source file of the core, leaves the layer as it is.
+install_packages() {
+  local shared=(CMakeLists.txt cmake)
+  install_package neuron_sim . "$(hash_of "${shared[@]}" device ops pyproject.toml \
+    python_bindings/core_module python_bindings/neuron_sim)"
+  install_package neuron_sim_torch ./csrc "$(hash_of "${shared[@]}" csrc ops/reference \
+    python_bindings/torch_module python_bindings/neuron_sim_torch) $(
+    find device ops -name '*.h' -print0 | sort -z | xargs -0 sha256sum | sha256sum)"
 }
 
 case $1 in
   --configure) configure "$2" ;;
-  package) install_package ;;
+  package) install_packages ;;
   demo)
-    install_package
+    install_packages
     cmake --build --preset release --target model_digits_cnn
     ;;
   *)
     configure "$1"
-    if [[ $1 == release ]]; then install_package; fi
+    if [[ $1 == release ]]; then install_packages; fi
     echo "build: compiling build/$1"
     cmake --build --preset "$1"
     ;;

@@ -6,6 +6,8 @@ device by itself (`torch.ones(3, device="neuron_sim")` needs no import); with
 """
 
 from importlib import util as _util
+from importlib.metadata import PackageNotFoundError as _PackageNotFoundError
+from importlib.metadata import version as _version
 from os import path as _path
 
 from neuron_sim._build import VERSION as __version__
@@ -46,9 +48,16 @@ def cmake_prefix_path() -> str:
 def library_path() -> str:
     """The shared library of the PyTorch backend, which a C++ program links or loads.
 
-    FileNotFoundError when the package is not installed, or was built without PyTorch.
+    ModuleNotFoundError without torch or neuron_sim_torch, ImportError when that has no library for
+    the version of torch.
     """
-    return _installed(_compiled_package(), "lib", "libtorch_neuron_sim.so")
+    import neuron_sim_torch  # the package works without it
+
+    try:
+        version = _version("torch")
+    except _PackageNotFoundError:
+        raise ModuleNotFoundError("there is no torch: install it with pip", name="torch") from None
+    return str(neuron_sim_torch.folder(version) / "libtorch_neuron_sim.so")
 
 
 def _compiled_package() -> str:

@@ -44,7 +44,7 @@ class _Finder(MetaPathFinder):
         def run_and_act(module: ModuleType) -> None:
             run(module)
             for action in self.actions.pop(fullname, []):
-                action(module)
+                action(sys.modules[fullname])  # a module may replace itself, as neuron_sim._C
 
         spec.loader.exec_module = run_and_act  # type: ignore[method-assign]
         return spec

@@ -13,7 +13,6 @@ import types
 from importlib.metadata import entry_points
 from typing import NoReturn
 
-from neuron_sim._build import TORCH_SERIES
 from neuron_sim.sanitizer import checking
 from neuron_sim.settings import OWN_NAME, VENDORS_NAME, device_name, semantics
 from neuron_sim.torch_backend import client_choices, vendor_environment
@@ -81,8 +80,8 @@ def autoload() -> None:
 def register() -> None:
     """Registers device, methods and module with PyTorch; does nothing the second time.
 
-    Raises ImportError when this PyTorch is not the one neuron_sim was built for, ValueError for a
-    name or semantics that does not exist.
+    Raises ImportError when neuron_sim_torch is missing or does not serve this PyTorch, ValueError
+    for a name or semantics that does not exist.
     """
     global _registered
     import torch  # may run all of this through the entry point before it returns
@@ -91,12 +90,9 @@ def register() -> None:
         return
     name = device_name()
     _check_name_is_free(name)
-    _check_torch_version(str(torch.__version__), TORCH_SERIES)
     if name == VENDORS_NAME:
         vendor_environment.apply(os.environ)
     from neuron_sim import _C  # type: ignore[attr-defined]
-
-    _check_torch_version(str(torch.__version__), _C.torch_version)
     from neuron_sim.torch_backend import (  # these need the library, which is loaded now
         attention_sharding,
         device_module,
@@ -141,17 +137,6 @@ def _check_name_is_free(name: str) -> None:
         raise NameTakenError(
             f"NEURON_SIM_DEVICE is {name}, but the vendor's torch_neuronx, whose device has "
             f"this name, is installed: set it to {OWN_NAME}, or uninstall torch_neuronx"
-        )
-
-
-def _check_torch_version(running: str, built_for: str) -> None:
-    public = running.split("+")[0]
-    wanted = built_for.split("+")[0]
-    if public != wanted and not public.startswith(wanted + "."):
-        raise ImportError(
-            f"neuron_sim was built for torch {wanted}, whose C++ interface changes between minor "
-            f"versions, but torch {running} is running: install torch {wanted}, or build "
-            "neuron_sim from source for the other"
         )
 
 

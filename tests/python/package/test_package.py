@@ -11,16 +11,16 @@ from pathlib import Path
 
 import neuron_sim
 import pytest
-from device_type import DEVICE_TYPE, OWN_NAME
+from device_type import OWN_NAME
 
 ROOT = Path(__file__).resolve().parents[3]
 COMMAND = ("bin", "neuron-sim")
 """Where the installed command is: the only file outside of the package's folders."""
 
 
-def distribution() -> importlib.metadata.Distribution | None:
+def distribution(name: str = "neuron_sim_torch") -> importlib.metadata.Distribution | None:
     try:
-        return importlib.metadata.distribution(DEVICE_TYPE)
+        return importlib.metadata.distribution(name)
     except importlib.metadata.PackageNotFoundError:
         return None
 
@@ -54,8 +54,8 @@ def run_python(program: str, folder: Path, **environment: str) -> str:
 
 def libraries() -> list[Path]:
     """The shared objects that are ours."""
-    package = Path(neuron_sim.cmake_prefix_path())
-    found = [path for path in package.rglob("*.so*") if not path.name.startswith("libdnnl")]
+    site = Path(neuron_sim.cmake_prefix_path()).parent
+    found = [path for path in site.glob("neuron_sim*/**/*.so*") if "libdnnl" not in path.name]
     assert len(found) == 4, found
     return found
 
@@ -74,18 +74,27 @@ def test_the_paths_are_found_without_importing_torch(tmp_path):
         tmp_path,
     ).split("\n")
     assert Path(shown[0], "share/cmake/neuron_sim/neuron_simConfig.cmake").is_file()
-    assert Path(shown[1]).is_file() and shown[1].startswith(shown[0])
+    assert Path(shown[1]).is_file()
 
 
-@pytest.mark.parametrize("function", [neuron_sim.cmake_prefix_path, neuron_sim.library_path])
-def test_without_an_installed_package_the_paths_are_an_error(function, monkeypatch, tmp_path):
+def test_without_an_installed_package_its_path_is_an_error(monkeypatch, tmp_path):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(FileNotFoundError, match="no compiled module: install it with pip"):
-        function()
+        neuron_sim.cmake_prefix_path()
     spec = importlib.util.spec_from_file_location("_core", tmp_path / "_core.so")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
     with pytest.raises(FileNotFoundError, match=re.escape(str(tmp_path))):
-        function()
+        neuron_sim.cmake_prefix_path()
+
+
+@needs_package
+def test_the_core_needs_neither_torch_nor_onednn():
+    requirements = " ".join(distribution("neuron_sim").requires or [])
+    assert "numpy" in requirements and not re.search(r"\btorch\b(?!.*extra)", requirements)
+    package = Path(neuron_sim.cmake_prefix_path())
+    for library in package.rglob("*.so"):
+        needed = run("readelf", "-d", library).stdout
+        assert "libdnnl" not in needed and "libtorch" not in needed and "libc10" not in needed
 
 
 @needs_package
@@ -119,10 +128,11 @@ def test_the_command_is_installed_and_lists_its_subcommands(tmp_path):
 
 
 @needs_package
-def test_the_package_owns_only_its_folder_so_that_uninstalling_leaves_torch_alone():
-    files = [path for path in distribution().files or [] if path.parts[-2:] != COMMAND]
+@pytest.mark.parametrize("name", ["neuron_sim", "neuron_sim_torch"])
+def test_a_package_owns_only_its_folder_so_that_uninstalling_leaves_torch_alone(name):
+    files = [path for path in distribution(name).files or [] if path.parts[-2:] != COMMAND]
     assert files
-    assert {re.sub(r"-.*\.dist-info$", "", path.parts[0]) for path in files} == {DEVICE_TYPE}
+    assert {re.sub(r"-.*\.dist-info$", "", path.parts[0]) for path in files} == {name}
 
 
 @needs_package
@@ -131,8 +141,9 @@ def test_run_paths_are_relative_to_the_file():
     for library in libraries():
         dynamic = run("readelf", "-d", library).stdout
         paths = re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", dynamic)
-        assert len(paths) == 1, library
-        assert all(part.startswith("$ORIGIN") for part in paths[0].split(":")), (library, paths)
+        assert len(paths) == ("core.so" not in library.name), library  # it needs no other of them
+        folders = ":".join(paths).split(":") if paths else []
+        assert all(folder.startswith("$ORIGIN") for folder in folders), (library, paths)
 
 
 @needs_package
@@ -145,12 +156,13 @@ def test_libraries_hold_no_path_of_the_machine_that_built_them():
 
 @needs_package
 def test_the_package_has_its_types_and_the_licences_of_what_it_contains():
-    files = {str(path): path for path in distribution().files or []}
+    files = {str(path): path for path in distribution("neuron_sim").files or []}
     package = Path(neuron_sim.cmake_prefix_path())
+    layer = package.parent / "neuron_sim_torch"
     assert "neuron_sim/py.typed" in files and "neuron_sim/_core.pyi" in files
     assert "def time_kernel(" in (package / "_core.pyi").read_text()
-    assert "Apache License" in (package / "licenses/oneDNN/LICENSE").read_text()
-    assert "Xbyak" in (package / "licenses/oneDNN/THIRD-PARTY-PROGRAMS").read_text().title()
+    assert "Apache License" in (layer / "licenses/oneDNN/LICENSE").read_text()
+    assert "Xbyak" in (layer / "licenses/oneDNN/THIRD-PARTY-PROGRAMS").read_text().title()
     notice = next(path for name, path in files.items() if name.endswith("licenses/NOTICE"))
     text = Path(notice.locate()).read_text()
     for name in ("oneDNN", "{fmt}", "toml++", "nanobind", "robin-map"):
@@ -177,13 +189,15 @@ def test_the_device_imports_nothing_but_torch_numpy_and_itself(tmp_path):
 
 
 @needs_package
-def test_every_header_finds_its_includes_inside_the_package():
-    include = Path(neuron_sim.cmake_prefix_path()) / "include/neuron_sim"
-    headers = list(include.rglob("*.h"))
-    assert include / "csrc/neuron_sim.h" in headers
+def test_every_header_finds_its_includes_inside_the_packages():
+    core = Path(neuron_sim.cmake_prefix_path()) / "include/neuron_sim"
+    layer = core.parents[2] / "neuron_sim_torch/include/neuron_sim"
+    headers = [path for folder in (core, layer) for path in folder.rglob("*.h")]
+    assert layer / "csrc/neuron_sim.h" in headers
+    assert {core / "device/builder/builder.h", core / "device/isa/dma/dma_copy.h"} <= {*headers}
     for header in headers:
         for name in re.findall(r'^#include "(.*)"', header.read_text(), re.MULTILINE):
-            assert (include / name).is_file(), (header, name)
+            assert (core / name).is_file() or (layer / name).is_file(), (header, name)
 
 
 # Consumers

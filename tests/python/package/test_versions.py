@@ -1,5 +1,5 @@
-"""Versions are stated once: that of the package in CMakeLists.txt, that of torch for the build in
-cmake/neuron_sim_torch.cmake; pip must be told the release of torch in three files more."""
+"""Versions are stated once: that of the packages in CMakeLists.txt, those of torch in
+cmake/neuron_sim_torch.cmake; pip must be told those of torch in three files more."""
 
 import ast
 import importlib.metadata
@@ -7,9 +7,8 @@ import re
 import tomllib
 
 import neuron_sim
+import neuron_sim_torch
 import pytest
-from neuron_sim import _build
-from neuron_sim.torch_backend import registration
 from test_package import ROOT, needs_package
 
 
@@ -25,36 +24,43 @@ def test_the_version_of_the_package_is_that_of_cmake():
     assert neuron_sim.__version__ == version == importlib.metadata.version("neuron_sim")
 
 
-def test_the_release_of_torch_is_of_a_series_that_cmake_names():
-    series = stated(
-        "cmake/neuron_sim_torch.cmake", r"NEURON_SIM_TORCH_VERSIONS ([0-9. ]+)\)"
-    ).split()
-    assert _build.TORCH_SERIES in series
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    lines = [
-        *project["project"]["dependencies"],
-        *project["build-system"]["requires"],
-        *(ROOT / "requirements-dev.txt").read_text().splitlines(),
-        stated("requirements-lock.txt", r"(?m)^(torch==[0-9.]+)"),
-    ]
-    pins = [line for line in lines if re.match(r"torch\b", line)]
-    assert len(pins) == 4 and len(set(pins)) == 1
-    release = re.fullmatch(r"torch==(\d+\.\d+)\.\d+", pins[0])
-    assert release and release[1] in series
+def test_the_releases_of_torch_are_of_the_versions_that_cmake_names():
+    pattern = r"NEURON_SIM_TORCH_VERSIONS ([0-9. ]+)\)"
+    names = stated("cmake/neuron_sim_torch.cmake", pattern).split()
+    major, newest = names[-1].split(".")
+    supported = f"torch>={names[0]},<{major}.{int(newest) + 1}"
+    layer = tomllib.loads((ROOT / "csrc/pyproject.toml").read_text(encoding="utf-8"))
+    assert supported in layer["build-system"]["requires"]
+    assert supported in layer["tool"]["scikit-build"]["metadata"]["dependencies"]["result"]
+    pins = {
+        stated("requirements-dev.txt", r"(?m)^torch==([0-9.]+)$"),
+        stated("requirements-lock.txt", r"(?m)^torch==([0-9.]+)"),
+    }
+    assert len(pins) == 1 and pins.pop().rpartition(".")[0] in names
 
 
-@pytest.mark.parametrize("running", ["2.13.1", "2.13.0+cpu", "2.13.0.dev20260101"])
-def test_every_release_of_the_series_is_accepted(running):
-    registration._check_torch_version(running, "2.13")
+@pytest.fixture
+def layer(monkeypatch, tmp_path):
+    """The package of the PyTorch layer, for torch 2.9 and 2.13."""
+    for name in ("torch_2_13", "torch_2_9"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(neuron_sim_torch, "__file__", str(tmp_path / "__init__.py"))
+    return tmp_path
+
+
+@pytest.mark.parametrize("running", ["2.13.1", "2.13.0+cpu", "2.13.0.dev20260101", "2.13"])
+def test_every_release_of_a_minor_version_has_its_folder(running, layer):
+    assert neuron_sim_torch.folder(running) == layer / "torch_2_13"
+    assert neuron_sim_torch.versions() == ["2.9", "2.13"]
 
 
 @pytest.mark.parametrize("running", ["2.12.1", "2.14.0+cu130", "2.130.0", "3.2.13"])
-def test_another_torch_is_refused_with_what_to_install(running):
+def test_another_torch_is_refused_with_what_to_install(running, layer):
     with pytest.raises(ImportError) as caught:
-        registration._check_torch_version(running, "2.13")
+        neuron_sim_torch.folder(running)
     sentence = str(caught.value)
-    assert "built for torch 2.13" in sentence and f"torch {running} is running" in sentence
-    assert "install torch 2.13" in sentence
+    assert "built for torch 2.9 and 2.13," in sentence and f"torch {running} is ins" in sentence
+    assert "pip install 'torch==2.13.*'" in sentence
 
 
 REMOVED = {"asynchat", "asyncore", "distutils", "imp", "smtpd"}

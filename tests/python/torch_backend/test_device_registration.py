@@ -54,21 +54,24 @@ def test_without_autoload_one_import_registers_the_device(imports):
 
 
 BREAK = (
-    "import neuron_sim.torch_backend.registration as a; right = a.TORCH_SERIES\n"
-    "a.TORCH_SERIES = '1.0'\nimport torch\n"
+    "import neuron_sim_torch, torch\n"
+    "import neuron_sim.torch_backend.registration as a\n"
+    "whole, neuron_sim_torch.__file__ = neuron_sim_torch.__file__, '/nowhere/__init__.py'\n"
+    "neuron_sim_torch.versions = lambda: ['1.0', '1.1']\n"
 )
+REASON = "built for torch 1.0 and 1.1, whose C++ interface changes"
 
 
 def test_autoload_never_raises_and_leaves_the_reason():
     program = (
         BREAK + "a.autoload()\n"
         "try:\n    torch.neuron_sim.synchronize()\n"
-        "except RuntimeError as error:\n    assert 'built for torch 1.0' in str(error), error\n"
+        f"except RuntimeError as error:\n    assert '{REASON}' in str(error), error\n"
         "else:\n    raise SystemExit('no error')\n"
         "assert not torch.neuron_sim.is_available() and torch.neuron_sim.device_count() == 0\n"
         "torch.manual_seed(0)\n"
         "try:\n    torch.ones(1, device='neuron_sim')\n"
-        "except RuntimeError as error:\n    assert 'built for torch 1.0' in str(error), error\n"
+        f"except RuntimeError as error:\n    assert '{REASON}' in str(error), error\n"
         "else:\n    raise SystemExit('no error')\n"
         "assert torch.ones(2).sum() == 2\n"
     )
@@ -81,12 +84,13 @@ def test_autoload_never_raises_and_leaves_the_reason():
 
 def test_an_explicit_import_raises_the_reason():
     result = run(BREAK + "import neuron_sim.torch_device", TORCH_DEVICE_BACKEND_AUTOLOAD="0")
-    assert "ImportError: neuron_sim was built for torch 1.0" in result.stderr
+    assert f"ImportError: the neuron_sim device is {REASON}" in result.stderr
 
 
 def test_registering_again_after_a_failure_works():
     check(
-        BREAK + "a.autoload()\na.TORCH_SERIES = right\nimport neuron_sim.torch_device\n" + USE,
+        BREAK + "a.autoload()\nneuron_sim_torch.__file__ = whole\n"
+        "import neuron_sim.torch_device\n" + USE,
         TORCH_DEVICE_BACKEND_AUTOLOAD="0",
     )
 

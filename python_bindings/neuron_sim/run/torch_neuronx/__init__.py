@@ -8,14 +8,15 @@ from contextlib import suppress as _suppress
 from importlib import import_module as _import_module
 from typing import Any
 
-from neuron_sim._build import TORCH_SERIES as _TORCH_SERIES
+from torch import __version__ as _torch_version
+
 from neuron_sim._build import VERSION as _VERSION
 from neuron_sim.neuronxcc.nki import jit as nki_jit
 from neuron_sim.torch_backend import registration as _registration
 
 __all__ = ["nki_jit"]
 
-__version__ = f"{_TORCH_SERIES}.0+neuron.sim.{_VERSION}"
+__version__ = f"{_torch_version.split('+')[0]}+neuron.sim.{_VERSION}"
 """TorchNeuron has the version of its PyTorch; what follows tells this package."""
 
 _PROFILING = "neuron_sim.run.torch_neuronx.profiling"

@@ -1,0 +1,17 @@
+"""Becomes the compiled module of the package neuron_sim_torch that fits the torch installed.
+
+ModuleNotFoundError without torch or that package, ImportError when it serves other versions.
+"""
+
+import sys
+from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.util import module_from_spec, spec_from_file_location
+
+import neuron_sim_torch
+import torch
+
+_file = neuron_sim_torch.folder(torch.__version__) / f"_C{EXTENSION_SUFFIXES[0]}"
+_spec = spec_from_file_location(__name__, _file)
+assert _spec is not None and _spec.loader is not None
+sys.modules[__name__] = _module = module_from_spec(_spec)
+_spec.loader.exec_module(_module)
