@@ -1,5 +1,5 @@
 # The entry points of development. Each installs what it needs; a second run takes seconds.
-#   make demo    build, install the package and run models/demo.py
+#   make demo    build, install the packages and run models/demo.py
 #   make test    core tests on a sanitized library, ctest, pytest
 #   make test-torch    PyTorch's own databases and test files on the device
 #   make test-browser    the timeline page in Debian's chromium
@@ -7,7 +7,8 @@
 #   make models   networks on the device against the CPU; writes docs/models.md; published models in
 #                 simulated time, half an hour; writes docs/whole_models.md, docs/generation.md
 #   make coverage    lines of device/ and ops/ that the core tests run
-#   make wheel    a wheel and an sdist in dist/, the wheel tried in a fresh environment
+#   make wheel    wheels for every supported Python and torch, and an sdist, in dist/
+#   make test-wheels    those wheels in fresh environments, as users install them
 #   make lint    formatting, types, include directions, lengths, clang-tidy on changed files
 #   make bench   every benchmark
 # The environment is the active one (VIRTUAL_ENV), else .venv, created when missing.
@@ -20,7 +21,7 @@ export PYTHON ?= python3
 IN_VENV := PATH="$(VENV)/bin:$$PATH"
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
-.PHONY: help setup setup-lint build package wheel demo test test-torch test-browser fuzz models test-sanitize test-threads coverage lint tidy format bench clean
+.PHONY: help setup setup-demo setup-lint build package wheel test-wheels demo test test-torch test-browser fuzz models test-sanitize test-threads coverage lint tidy format bench clean
 .NOTPARALLEL:
 
 help:
@@ -29,21 +30,28 @@ help:
 setup:
 	@tools/setup.sh
 
+setup-demo:
+	@tools/setup.sh demo
+
 setup-lint:
 	@tools/setup.sh lint
 
 build: setup
 	@$(IN_VENV) tools/build.sh release
 
-# The package alone, without tests, C++ models and benchmarks.
+# The packages alone, without tests, C++ models and benchmarks.
 package: setup
 	@$(IN_VENV) tools/build.sh package
 
-# From build/release, so that nothing is compiled twice.
-wheel: package
-	@$(IN_VENV) python tools/build_wheel.py
+wheel: setup
+	@$(IN_VENV) python tools/build_wheels.py
 
-demo: setup
+test-wheels: setup
+	@$(IN_VENV) python tools/test_wheels.py
+
+demo:
+	@echo "demo: the first run installs and compiles, for four minutes on two cores"
+	@$(MAKE) --no-print-directory setup-demo
 	@$(IN_VENV) tools/build.sh demo
 	@echo "demo: models/demo.py"
 	@$(IN_VENV) python models/demo.py

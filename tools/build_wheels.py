@@ -1,66 +1,127 @@
 #!/usr/bin/env python3
-"""Writes a wheel and an sdist of the package into dist/, and tries the wheel in a new environment.
+"""Writes the wheels of both packages for every supported Python, and an sdist, into dist/.
 
-Usage: build_wheel.py [--no-check]
+Usage: build_wheels.py [--python 3.12 ...] [--torch 2.14 ...]
 
-The wheel is built in build/release, where everything is compiled already, and repaired by
-auditwheel, which checks that it needs no library but the C and C++ run-times and those of torch,
-and gives it the tag of the oldest glibc that it runs on. torch's OpenMP run-time is used, not a
-second copy: two in one process would each start as many threads as there are processors.
+The wheel of neuron_sim_torch holds a library for each version of torch. All are built in one tree,
+where a change of Python or torch compiles only what depends on it; the headers and libraries of
+torch are taken from its wheels, and no torch is installed. auditwheel then checks that a wheel
+needs no library but the C and C++ run-times and those of torch, and gives it the tag of the oldest
+glibc that it runs on. torch's OpenMP run-time is used, not a second copy: two in one process would
+each start as many threads as there are processors.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import venv
+import tomllib
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
-SIZE_LIMIT = 20 * 2**20
-"""The largest wheel in bytes; a third more than one has now, most of it oneDNN."""
-TORCH_LIBRARIES = ("libtorch*.so", "libc10.so", "libgomp.so.1")
-"""What the wheel takes from torch, which is installed next to it."""
-LIBRARY_FOLDERS = "$ORIGIN:$ORIGIN/../../torch/lib"
-"""Where the libraries of neuron_sim/lib find what they need, as cmake/neuron_sim_install.cmake."""
-PROGRAM = """\
-import torch, neuron_sim
-x = torch.randn(64, 64, device="neuron_sim")
-assert (x @ x - (x.cpu() @ x.cpu()).to("neuron_sim")).abs().max().item() < 1e-3
-y = torch.ops.neuron_sim.matmul(torch.eye(3), torch.eye(3))  # the CPU reference, by oneDNN
-assert y.equal(torch.eye(3))
-import neuron_sim.nki
-print("neuron_sim", neuron_sim.__version__, "with torch", torch.__version__)
-"""
+WORK = ROOT / "build/wheels"
+CORE_LIMIT, LAYER_LIMIT = 8 * 2**20, 20 * 2**20
+"""The largest wheel of neuron_sim, and of neuron_sim_torch for each version of torch, in bytes."""
+NEWEST_GLIBC = (2, 34)
+"""That of Amazon Linux 2023 and RHEL 9, the oldest systems that Neuron's SDK supports."""
+FROM_OTHER_PACKAGES = ("libtorch*.so", "libc10.so", "libgomp.so*", "libneuron_sim_core.so")
+"""What a wheel takes from packages that are installed next to it."""
+OF_TORCH = re.compile(
+    r"torch/(include/.*|version\.py|lib/lib(torch|torch_cpu|torch_python|c10)\.so)"
+)
+"""The files of torch's wheel that a build reads."""
 
 
-def run(*command: object, cwd: Path = ROOT) -> None:
-    subprocess.run([str(part) for part in command], check=True, cwd=cwd)
+def run(*command: object, cwd: Path = ROOT, **environment: str) -> None:
+    """CalledProcessError when the command fails."""
+    words = [str(word) for word in command]
+    subprocess.run(words, check=True, cwd=cwd, env={**os.environ, **environment})
 
 
-def built_wheel(folder: Path) -> Path:
-    """The wheel as pip builds it, in a folder, from the objects of build/release."""
-    settings = ["build-dir=build/release"]
-    settings += [f"cmake.define.NEURON_SIM_{name}=ON" for name in ("TESTS", "MODELS", "BENCHMARKS")]
-    settings += ["build.targets=torch_neuron_sim;_core;_C;core_stub"]
+def python_versions() -> list[str]:
+    """The versions of Python that the package names as supported, oldest first."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    names = (name.rpartition(" :: ")[2] for name in project["classifiers"])
+    return [name for name in names if re.fullmatch(r"3\.\d+", name)]
+
+
+def torch_versions() -> list[str]:
+    """The minor versions of torch that the build knows, oldest first."""
+    text = (ROOT / "cmake/neuron_sim_torch.cmake").read_text(encoding="utf-8")
+    match = re.search(r"set\(NEURON_SIM_TORCH_VERSIONS ([\d. ]+)\)", text)
+    assert match is not None
+    return match[1].split()
+
+
+def interpreter(version: str) -> Path:
+    """The newest interpreter of a version, on the path or of pyenv; SystemExit without one."""
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    candidates = sorted(root.glob(f"versions/{version}.*/bin/python{version}"), reverse=True)
+    on_path = shutil.which(f"python{version}")
+    for candidate in [*candidates, *([Path(on_path)] if on_path else [])]:
+        if subprocess.run([candidate, "-c", ""], capture_output=True, check=False).returncode == 0:
+            return candidate
+    raise SystemExit(f"build_wheels: there is no python{version}: install it, or with pyenv")
+
+
+def build_environment(version: str) -> Path:
+    """The interpreter of an environment with what a build of a Python version needs."""
+    folder = WORK / f"python{version}"
+    python = folder / "bin/python"
+    if not python.exists():
+        run(interpreter(version), "-m", "venv", folder)
+        requirements = set()
+        for path in (ROOT / "pyproject.toml", ROOT / "csrc/pyproject.toml"):
+            requirements |= {*tomllib.loads(path.read_text())["build-system"]["requires"]}
+        needed = sorted(name for name in requirements if not name.startswith("torch"))
+        run(python, "-m", "pip", "install", "--quiet", *needed)
+    return python
+
+
+def torch_folder(version: str) -> Path:
+    """The folder torch/ of the newest release of a minor version: headers and libraries."""
+    folder = WORK / f"torch-{version}"
+    if not (folder / "torch/version.py").exists():
+        options = ("--no-deps", "--only-binary=:all:", "--quiet", "--dest", folder)
+        python = ("--python-version", python_versions()[0], "--platform", "manylinux_2_28_x86_64")
+        run(sys.executable, "-m", "pip", "download", *options, *python, f"torch=={version}.*")
+        wheel = next(folder.glob("torch-*.whl"))
+        with zipfile.ZipFile(wheel) as archive:
+            names = [name for name in archive.namelist() if OF_TORCH.fullmatch(name)]
+            archive.extractall(folder, sorted(names, key=lambda name: name.endswith("version.py")))
+        wheel.unlink()
+    return folder / "torch"
+
+
+def built_wheel(python: Path, source: Path, folder: Path, **definitions: object) -> Path:
+    """The wheel of the package whose pyproject.toml is in `source`, as pip builds it."""
+    tree = WORK / "tree"
+    (tree / "CMakeCache.txt").unlink(missing_ok=True)  # it holds the paths of another Python
+    settings = [f"build-dir={tree}"]
+    settings += [f"cmake.define.{name}={value}" for name, value in definitions.items()]
     options = [f"--config-settings={setting}" for setting in settings]
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
     flags = ("--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder)
-    run(*pip, "wheel", *flags, *options, ROOT)
-    return next(folder.glob("neuron_sim-*.whl"))
+    path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
+    run(python, "-m", "pip", "wheel", *flags, *options, source, PATH=path, CXX="g++")
+    return next(folder.glob("*.whl"))
 
 
-def with_torchs_libraries(wheel: Path, folder: Path) -> Path:
-    """A copy of the wheel whose oneDNN finds torch's OpenMP, as our own libraries do."""
-    run(sys.executable, "-m", "wheel", "unpack", "--dest", folder / "unpacked", wheel)
-    content = next((folder / "unpacked").iterdir())
-    run("patchelf", "--set-rpath", LIBRARY_FOLDERS, content / "neuron_sim/lib/libdnnl.so.3")
+def joined(wheels: Iterable[Path], folder: Path) -> Path:
+    """One wheel with the files of all, whose oneDNN finds torch's OpenMP as our libraries do."""
+    content = folder / "content"
+    for wheel in wheels:
+        run(sys.executable, "-m", "wheel", "unpack", "--dest", folder / wheel.parent.name, wheel)
+        shutil.copytree(next((folder / wheel.parent.name).iterdir()), content, dirs_exist_ok=True)
+    library = content / "neuron_sim_torch/lib/libdnnl.so.3"
+    run("patchelf", "--set-rpath", "$ORIGIN/../../torch/lib", library)
     packed = folder / "packed"
     packed.mkdir()
     run(sys.executable, "-m", "wheel", "pack", "--dest-dir", packed, content)
@@ -69,63 +130,85 @@ def with_torchs_libraries(wheel: Path, folder: Path) -> Path:
 
 def repaired(wheel: Path, folder: Path) -> Path:
     """The wheel with the tag of its platform, in a folder."""
-    excluded = [part for name in TORCH_LIBRARIES for part in ("--exclude", name)]
+    excluded = [word for name in FROM_OTHER_PACKAGES for word in ("--exclude", name)]
     run(sys.executable, "-m", "auditwheel", "repair", *excluded, "--wheel-dir", folder, wheel)
     return next(folder.iterdir())
 
 
-def sdist() -> Path:
-    """The source package in dist/, made by the build backend itself."""
-    from scikit_build_core.build import build_sdist
-
-    os.chdir(ROOT)
-    return DIST / build_sdist(str(DIST))
-
-
-def objection(wheel: Path) -> str:
+def objection(wheel: Path, limit: int) -> str:
     """Why the wheel is not one to publish; empty when it is."""
     size = wheel.stat().st_size
-    if size > SIZE_LIMIT:
-        return f"{wheel.name} has {size} bytes; the limit is {SIZE_LIMIT}"
-    if "manylinux" not in wheel.name:
+    if size > limit:
+        return f"{wheel.name} has {size} bytes; the limit is {limit}"
+    tags = re.findall(r"manylinux_(\d+)_(\d+)_", wheel.name)
+    if not tags:
         return f"{wheel.name} has no manylinux tag"
+    if min((int(major), int(minor)) for major, minor in tags) > NEWEST_GLIBC:
+        return f"{wheel.name} needs a glibc newer than {'.'.join(map(str, NEWEST_GLIBC))}"
     with zipfile.ZipFile(wheel) as archive:
-        grafted = [name for name in archive.namelist() if name.startswith("neuron_sim.libs/")]
-    return f"{wheel.name} holds copies of system libraries: {grafted}" if grafted else ""
+        copies = [name for name in archive.namelist() if ".libs/" in name]
+    return f"{wheel.name} holds copies of system libraries: {copies}" if copies else ""
 
 
-def check(wheel: Path) -> None:
-    """Installs the wheel into a new environment and runs kernels there.
+def published(wheel: Path, limit: int, folder: Path) -> Path:
+    """The repaired wheel in dist/; SystemExit when it is not one to publish."""
+    result = repaired(wheel, folder / "repaired")
+    problem = objection(result, limit)
+    if problem:
+        raise SystemExit(f"build_wheels: {problem}")
+    return Path(shutil.copy(result, DIST))
 
-    torch and its dependencies come from the package index; CalledProcessError when a step fails.
-    """
+
+def core_wheel(version: str) -> Path:
+    """The wheel of neuron_sim for a Python version in dist/."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        venv.create(folder / "environment", with_pip=True)
-        python = folder / "environment/bin/python"
-        run(python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", wheel)
-        run(python, "-c", PROGRAM, cwd=folder)
-        run(python, "-m", "pip", "check", cwd=folder)
+        wheel = built_wheel(build_environment(version), ROOT, folder / "raw")
+        return published(wheel, CORE_LIMIT, folder)
+
+
+def layer_wheels(pythons: list[str], torches: list[str]) -> list[Path]:
+    """The wheels of neuron_sim_torch for Python versions, for all these torches, in dist/."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        wheels: dict[str, list[Path]] = {version: [] for version in pythons}
+        for torch in torches:
+            definitions = {"NEURON_SIM_TORCH_FOLDER": torch_folder(torch)}
+            for version in pythons:
+                raw = folder / version / torch
+                python = build_environment(version)
+                wheels[version].append(built_wheel(python, ROOT / "csrc", raw, **definitions))
+        results = []
+        for version in pythons:
+            wheel = joined(wheels[version], folder / version / "joined")
+            results.append(published(wheel, LAYER_LIMIT * len(torches), folder / version))
+        return results
+
+
+def sdist() -> Path:
+    """The source package in dist/, of tracked files alone."""
+    from scikit_build_core.build import build_sdist
+
+    with tempfile.TemporaryDirectory() as name:
+        run("git", "worktree", "add", "--detach", "--quiet", name, "HEAD")
+        try:
+            os.chdir(name)
+            return DIST / build_sdist(str(DIST))
+        finally:
+            os.chdir(ROOT)
+            run("git", "worktree", "remove", "--force", name)
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(description="Writes a wheel and an sdist into dist/.")
-    parser.add_argument("--no-check", action="store_true", help="do not install the wheel")
+    parser = argparse.ArgumentParser(description="Writes wheels and an sdist into dist/.")
+    parser.add_argument("--python", nargs="+", default=python_versions(), help="versions of Python")
+    parser.add_argument("--torch", nargs="+", default=torch_versions(), help="versions of torch")
     parsed = parser.parse_args(arguments)
-    DIST.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "raw").mkdir()
-        wheel = with_torchs_libraries(built_wheel(folder / "raw"), folder)
-        found = repaired(wheel, folder / "repaired")
-        problem = objection(found)
-        if problem:
-            print(f"build_wheel: {problem}", file=sys.stderr)
-            return 1
-        result = Path(shutil.copy(found, DIST))
-    if not parsed.no_check:
-        check(result)
-    for path in (result, sdist()):
+    shutil.rmtree(DIST, ignore_errors=True)
+    DIST.mkdir()
+    written = [core_wheel(version) for version in parsed.python]
+    written += layer_wheels(parsed.python, parsed.torch)
+    for path in (*written, sdist()):
         print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 2**20:.1f} MB")
     return 0
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import build_wheels
 import neuron_sim._core as core
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,17 +37,15 @@ def fact(name: str) -> str:
     return f"{value:,g}" if unit == "1" else f"{value:,g} {unit}"
 
 
-def pinned(package: str) -> str:
-    """The version of a package that pyproject.toml asks for."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    if package == "python":
-        return str(project["requires-python"]).removeprefix(">=")
-    (version,) = (
-        version
-        for name, _, version in (line.partition("==") for line in project["dependencies"])
-        if name == package
-    )
-    return str(version)
+def torch_release() -> str:
+    """The release of torch that the development environment has."""
+    text = (ROOT / "requirements-dev.txt").read_text(encoding="utf-8")
+    return re.findall(r"^torch==(\S+)$", text, re.MULTILINE)[0]
+
+
+def listed(names: list[str]) -> str:
+    """Names in a sentence: "a, b and c"."""
+    return " and ".join([", ".join(names[:-1]), names[-1]])
 
 
 def fidelity(*keys: str) -> str:
@@ -88,8 +86,10 @@ def performance(row: str, name: str) -> float:
 
 
 FIGURES: dict[str, Callable[[], str]] = {
-    "torch": lambda: pinned("torch"),
-    "python": lambda: pinned("python"),
+    "torch": torch_release,
+    "pythons": lambda: listed(build_wheels.python_versions()),
+    "glibc": lambda: ".".join(map(str, build_wheels.NEWEST_GLIBC)),
+    "torch_versions": lambda: listed(build_wheels.torch_versions()),
     "facts": lambda: str(len(core.architecture_facts("trn2"))),
     "fidelity.cases": lambda: str(len(stored("fidelity")["fidelity"]["cases"])),
     "fidelity.kernels": lambda: fidelity("fidelity", "overall", "cases"),

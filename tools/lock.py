@@ -20,6 +20,8 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parent.parent
 REQUIREMENTS = ROOT / "requirements-dev.txt"
 LOCK = ROOT / "requirements-lock.txt"
+OTHERS = "# The other targets:\n"
+"""Begins what neither the packages nor the demo need, in requirements-dev.txt and in the lock."""
 HEADER = """\
 # Written by tools/lock.py from requirements-dev.txt: what tools/setup.sh installs, with hashes.
 # A torch with CUDA brings its own packages, which follow from its version.
@@ -63,19 +65,19 @@ def problems() -> list[str]:
     ]
 
 
-def resolve(folder: Path) -> str:
-    """Pins and hashes by pip-tools, from a separate environment."""
-    venv.create(folder / "environment", with_pip=True)
-    bin_folder = folder / "environment" / "bin"
-    result = folder / "locked.txt"
-    result.write_text(LOCK.read_text(encoding="utf-8"), encoding="utf-8")
-    subprocess.run([bin_folder / "pip", "install", "--quiet", "pip-tools"], check=True)
-    options = ["--generate-hashes", "--allow-unsafe", "--strip-extras", "--no-header", "--quiet"]
-    options += ["--no-annotate", "--no-emit-index-url", "--no-emit-find-links"]
-    options += ["--no-reuse-hashes", "--output-file", str(result), str(REQUIREMENTS)]
-    command = [f"{bin_folder}/pip-compile", *options]
-    subprocess.run(command, check=True)
-    return result.read_text(encoding="utf-8")
+def resolve(compiler: Path, requirements: str, pinned: str) -> list[str]:
+    """Pins and hashes of requirements and what they need, by pip-tools; where `pinned` has a
+    version, that one."""
+    with tempfile.TemporaryDirectory() as name:
+        source, result = Path(name) / "requirements.in", Path(name) / "locked.txt"
+        source.write_text(requirements, encoding="utf-8")
+        result.write_text(pinned, encoding="utf-8")
+        options = ["--generate-hashes", "--allow-unsafe", "--strip-extras", "--no-header"]
+        options += ["--no-annotate", "--no-emit-index-url", "--no-emit-find-links", "--quiet"]
+        options += ["--no-reuse-hashes", "--output-file", str(result), str(source)]
+        subprocess.run([compiler, *options], check=True)
+        text = re.sub(r"\n#.*", "", result.read_text(encoding="utf-8"))
+    return re.split(r"^(?=[a-z])", text, flags=re.MULTILINE | re.IGNORECASE)
 
 
 def main(arguments: list[str]) -> int:
@@ -84,11 +86,18 @@ def main(arguments: list[str]) -> int:
             print(problem, file=sys.stderr)
         return bool(problems())
     torch = next(requirement for requirement in requirements() if requirement.name == "torch")
+    every = REQUIREMENTS.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
-        entries = re.split(r"^(?=[a-z])", resolve(Path(folder)), flags=re.MULTILINE | re.IGNORECASE)
-    text = "".join(entry for entry in entries if not entry.startswith(OF_TORCH))
+        venv.create(folder, with_pip=True)
+        subprocess.run([f"{folder}/bin/pip", "install", "--quiet", "pip-tools"], check=True)
+        compiler = Path(folder) / "bin/pip-compile"
+        entries = resolve(compiler, every, LOCK.read_text(encoding="utf-8"))
+        first = resolve(compiler, every.partition(OTHERS)[0], "".join(entries))
+    first = [entry for entry in first if not entry.startswith(OF_TORCH)]
+    others = [entry for entry in entries if not entry.startswith(OF_TORCH) and entry not in first]
     hashes = " \\\n".join(f"    --hash=sha256:{value}" for value in TORCH_HASHES)
-    LOCK.write_text(f"{HEADER}{torch} \\\n{hashes}\n{text}", encoding="utf-8")
+    text = f"{HEADER}{torch} \\\n{hashes}\n{''.join(first)}{OTHERS}{''.join(others)}"
+    LOCK.write_text(text, encoding="utf-8")
     return 0
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Brings a fresh Debian 12 to the point where everything builds: system packages, a virtual
 # environment, the Python packages of requirements-dev.txt. Does nothing when nothing is missing.
-# `setup.sh lint` also brings the programs that only lint needs. VENV names the environment; PYTHON
-# the interpreter it is created from.
+# `setup.sh demo` installs what the demo needs, `setup.sh lint` also the programs that only lint
+# needs. VENV names the environment; PYTHON the interpreter it is created from.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 : "${VENV:=${VIRTUAL_ENV:-$PWD/.venv}}" "${PYTHON:=python3}"
@@ -11,7 +11,7 @@ has_program() { command -v "$1" >/dev/null; }
 has_header() { echo "#include <$1>" | g++ -std=c++20 -E -x c++ - >/dev/null 2>&1; }
 python_has() { has_program "$PYTHON" && "$PYTHON" -c "$1" 2>/dev/null; }
 
-# Prints the Debian packages that are missing for $1 (build or lint), one per line.
+# Prints the Debian packages that are missing for $1 (demo, build or lint), one per line.
 missing_packages() {
   has_program g++ || echo g++
   has_program cmake || echo cmake
@@ -66,20 +66,31 @@ install_torch() {
   rm -rf "$folder"
 }
 
-install_python_packages() {
-  local key stamp="$VENV/.neuron_sim_setup"
+# Of a section of the requirements: what the packages and the demo need, or the rest.
+section() {
+  if [[ $1 == demo ]]; then sed '/^# The other targets:/,$d' "$2"
+  else sed '1,/^# The other targets:/d' "$2"; fi
+}
+
+install_section() {
+  local key stamp="$VENV/.neuron_sim_setup_$1" folder
   key=$(cat requirements-dev.txt requirements-lock.txt tools/setup.sh | sha256sum)
   [[ -f "$stamp" && $(<"$stamp") == "$key" ]] && return
   local pip=("$VENV/bin/python" -m pip --disable-pip-version-check install --quiet)
-  echo "setup: installing requirements-lock.txt"
-  install_torch
-  "${pip[@]}" --require-hashes --no-deps -r requirements-lock.txt
+  echo "setup: installing the packages that ${2}"
+  folder=$(mktemp -d)
+  section "$1" requirements-lock.txt >"$folder/lock.txt"
+  section "$1" requirements-dev.txt >"$folder/requirements.txt"
+  if [[ $1 == demo ]]; then install_torch; fi
+  "${pip[@]}" --require-hashes --no-deps -r "$folder/lock.txt"
   # Of a torch with CUDA, the packages that it needs; nothing otherwise.
-  "${pip[@]}" -r requirements-dev.txt
+  "${pip[@]}" -r "$folder/requirements.txt"
+  rm -rf "$folder"
   echo "$key" >"$stamp"
 }
 
 install_system_packages "${1:-build}"
 create_environment
-install_python_packages
+install_section demo "the package and its demo need"
+if [[ ${1:-} != demo ]]; then install_section others "the other targets need"; fi
 echo "setup: ready ($VENV)"

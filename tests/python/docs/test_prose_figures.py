@@ -33,6 +33,7 @@ NUMBER_WORD = (
 README_CONSTANTS = {
     r"Trainium 1, 2 and 3": "names of the chips",
     r"Debian 12": "the platform that tools/setup.sh installs on",
+    r"Amazon Linux 2023, RHEL 9, Ubuntu 22.04": "platforms of the wheels",
     r"Apache-2\.0": "the licence",
 }
 UNIT = r"(?:ps|ns|us|ms|s|seconds?|minutes?|hours?|%|percent|times|[KMG]i?B|[KMG]B/s|bytes/ns)\b|%"
