@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
-#include <type_traits>
 #include <utility>
 
 #include "csrc/distributed/backend.h"
@@ -30,8 +29,10 @@ DistributedBackend* backend_of(const Group& group) {
   return dynamic_cast<DistributedBackend*>(group->getBackend(c10::DeviceType::PrivateUse1).get());
 }
 
-/// The reduction that functional collectives call by `name`, "sum".
-std::optional<c10d::ReduceOp> reduction_of(const std::string& name) {
+/// The reduction that an argument names, "sum", or is.
+std::optional<c10d::ReduceOp> reduction_of(const c10::IValue& argument) {
+  if (!argument.isString()) return *argument.toCustomClass<c10d::ReduceOp>();
+  const std::string& name = argument.toStringRef();
   for (int type = c10d::ReduceOp::SUM; type <= c10d::ReduceOp::BXOR; ++type) {
     const c10d::ReduceOp operation(static_cast<c10d::ReduceOp::RedOpType>(type));
     const std::string upper = reduction_name(operation);
@@ -61,65 +62,49 @@ bool reads_in_place(const Tensors& inputs) {
   });
 }
 
-/// The reduction of each of `inputs` over the group in a new tensor, to be waited for; nothing
-/// when it is for torch to do, or to refuse.
-std::optional<Tensors> reduce_without_copy(const Tensors& inputs, const std::string& reduction,
-                                           const Group& group, c10d::OpType type) {
-  DistributedBackend* const backend = backend_of(group);
-  const auto operation = reduction_of(reduction);
-  if (backend == nullptr || !operation || !reads_in_place(inputs)) return std::nullopt;
+/// Leaves a call to torch's own kernel, which is the same on every device.
+void call_torch(const c10::OperatorHandle& collective, torch::jit::Stack* stack) {
+  collective.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+}
+
+/// all_reduce and all_reduce_coalesced of (tensor or tensors, reduction, group): the results are
+/// new tensors, to be waited for. What is not for the device, torch does or refuses.
+void all_reduce(const c10::OperatorHandle& collective, torch::jit::Stack* stack) {
+  const auto arguments = torch::jit::last(*stack, 3);
+  const bool is_one = arguments[0].isTensor();
+  const Tensors inputs = is_one ? Tensors{arguments[0].toTensor()} : arguments[0].toTensorVector();
+  DistributedBackend* const backend = backend_of(group_of(arguments[2]));
+  const auto operation = reduction_of(arguments[1]);
+  if (backend == nullptr || !operation || !reads_in_place(inputs)) {
+    return call_torch(collective, stack);
+  }
   Tensors results = empty_results(inputs);
+  const auto type = is_one ? c10d::OpType::ALLREDUCE : c10d::OpType::ALLREDUCE_COALESCED;
   const auto work = backend->reduce_into(results, inputs, *operation, type);
   for (const at::Tensor& result : results) c10d::register_work(result, work);
-  return results;
+  torch::jit::drop(*stack, 3);
+  if (is_one) return torch::jit::push(*stack, results.front());
+  torch::jit::push(*stack, std::move(results));
 }
 
-at::Tensor all_reduce(const at::Tensor& input, const std::string& reduction, const Group& group) {
-  if (const auto results =
-          reduce_without_copy({input}, reduction, group, c10d::OpType::ALLREDUCE)) {
-    return results->front();
-  }
-  return c10d::all_reduce(input, reduction, group);
-}
-
-Tensors all_reduce_coalesced(const Tensors& inputs, const std::string& reduction,
-                             const Group& group) {
-  if (auto results =
-          reduce_without_copy(inputs, reduction, group, c10d::OpType::ALLREDUCE_COALESCED)) {
-    return *std::move(results);
-  }
-  return c10d::all_reduce_coalesced(inputs, reduction, group);
-}
-
-/// Only the root has anything to copy.
-at::Tensor broadcast_from(const at::Tensor& input, int64_t root, const Group& group) {
-  if (group->getRank() == root) return c10d::broadcast(input, root, group);
-  at::Tensor result = empty_results({input}).front();
-  return c10d::broadcast_(result, root, group);
-}
-
-/// Calls a collective with the arguments on the stack: two, and a group or its name.
-template <typename Result, typename First, typename Second>
-void call(Result (*collective)(const First&, Second, const Group&), torch::jit::Stack* stack) {
-  const Group group = group_of(torch::jit::pop(*stack));
-  const auto second = torch::jit::pop(*stack).to<std::decay_t<Second>>();
-  const First first = torch::jit::pop(*stack).to<First>();
-  torch::jit::push(*stack, collective(first, second, group));
-}
-
-template <auto Collective>
-void boxed(const c10::OperatorHandle&, torch::jit::Stack* stack) {
-  call(Collective, stack);
+/// broadcast of (tensor, root, group): only the root has anything to copy.
+void broadcast(const c10::OperatorHandle& collective, torch::jit::Stack* stack) {
+  const auto arguments = torch::jit::last(*stack, 3);
+  const int64_t root = arguments[1].toInt();
+  const Group group = group_of(arguments[2]);
+  if (group->getRank() == root) return call_torch(collective, stack);
+  at::Tensor result = empty_results({arguments[0].toTensor()}).front();
+  torch::jit::drop(*stack, 3);
+  torch::jit::push(*stack, c10d::broadcast_(result, root, group));
 }
 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(_c10d_functional, PrivateUse1, m) {
   using torch::CppFunction;
-  m.impl("all_reduce", CppFunction::makeFromBoxedFunction<&boxed<&all_reduce>>());
-  m.impl("all_reduce_coalesced",
-         CppFunction::makeFromBoxedFunction<&boxed<&all_reduce_coalesced>>());
-  m.impl("broadcast", CppFunction::makeFromBoxedFunction<&boxed<&broadcast_from>>());
+  m.impl("all_reduce", CppFunction::makeFromBoxedFunction<&all_reduce>());
+  m.impl("all_reduce_coalesced", CppFunction::makeFromBoxedFunction<&all_reduce>());
+  m.impl("broadcast", CppFunction::makeFromBoxedFunction<&broadcast>());
 }
 
 }  // namespace neuron_sim
