@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -176,8 +177,10 @@ def export(model: DigitsCnn, test_set: TestSet, folder: Path) -> tuple[Path, Pat
     """TorchScript files for the C++ program."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = folder / "digits_cnn.pt", folder / "digits_test.pt"
-    torch.jit.script(model.cpu().eval()).save(str(paths[0]))
-    torch.jit.script(test_set).save(str(paths[1]))
+    with warnings.catch_warnings():  # the C++ program loads TorchScript, which torch deprecates
+        warnings.simplefilter("ignore")
+        torch.jit.script(model.cpu().eval()).save(str(paths[0]))
+        torch.jit.script(test_set).save(str(paths[1]))
     return paths
 
 

@@ -24,7 +24,7 @@ needs_programs = pytest.mark.skipif(
     reason=f"the C++ programs of models/cpp are not built in {PROGRAMS}",
 )
 # TorchScript is deprecated for Python programs; C++ programs load models with it.
-pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit")
 DEVICES = [DEVICE_TYPE, f"{DEVICE_TYPE}:1"]
 
 

@@ -189,7 +189,7 @@ def test_deepcopy_and_pickle_stay_on_the_device():
 
 
 def test_torchscript_runs_on_the_device(tmp_path):
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns((DeprecationWarning, FutureWarning)):
         scripted = torch.jit.script(small_network().eval())
     scripted.save(str(tmp_path / "network.pt"))
     data = torch.randn(2, 1, 8, 8)

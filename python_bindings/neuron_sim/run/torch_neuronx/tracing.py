@@ -114,9 +114,11 @@ def trace(
             loaded(archive).run(pytree.tree_leaves(inputs), separate)
     except Exception as error:
         raise getattr(error, "inner_exception", error) from None  # without TorchDynamo's advice
-    return torch.jit.trace(
-        _Traced(archive, separate, structure), inputs, strict=False, check_trace=False
-    )
+    with warnings.catch_warnings():  # of torch 2.14: it would replace torch.jit.trace
+        warnings.simplefilter("ignore", FutureWarning)
+        return torch.jit.trace(
+            _Traced(archive, separate, structure), inputs, strict=False, check_trace=False
+        )
 
 
 def dynamic_batch(neuron_script: torch.jit.ScriptModule) -> torch.jit.ScriptModule:
