@@ -4,6 +4,7 @@ torch."""
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,6 +53,8 @@ def faults_of(model: str) -> Iterator[None]:
     """Whatever the model, its operators, or the memory of the device refuse in the block is a
     ProgramError with that sentence. Errors of options, files, the host's memory and missing
     packages stay as they are."""
+    log = logging.getLogger("torch._subclasses.fake_tensor")  # prints a trace of what it raises
+    before, log.disabled = log.disabled, True
     try:
         yield
     except (ValueError, OSError, MemoryError):
@@ -60,3 +63,5 @@ def faults_of(model: str) -> Iterator[None]:
         if isinstance(error, ModuleNotFoundError) and missing_package_sentence(error):
             raise
         raise ProgramError(f"{model}: {sentence_of(error)}") from error
+    finally:
+        log.disabled = before
