@@ -10,9 +10,11 @@ import importlib
 import importlib.util
 from typing import Any, NoReturn
 
+import neuron_sim.torch_device  # noqa: F401 - registers the device; says what misses torch
+
+# isort: split
 import torch
 
-import neuron_sim.torch_device  # noqa: F401 - registers the device
 from neuron_sim.settings import device_name
 from neuron_sim.torch_backend import device_module
 from neuron_sim.torch_backend.state import DeviceLike, device_index

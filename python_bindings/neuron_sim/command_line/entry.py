@@ -52,7 +52,7 @@ def _main(given: Sequence[str]) -> int:
     except OSError as error:
         sentence = _of_file(error) if error.filename else f"{error.strerror or error}."
     except ModuleNotFoundError as error:
-        missing = missing_package_sentence(error)
+        missing = missing_package_sentence(error, parsed.command)
         if missing is None:
             raise
         sentence = missing

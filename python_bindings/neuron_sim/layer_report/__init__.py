@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from neuron_sim.terminal.extras import explained
+
 if TYPE_CHECKING:
     import torch
 
@@ -44,8 +46,10 @@ def report(
     TypeError for a model or inputs of another type; ValueError for a model or inputs that are not
     on one device of this backend, a depth below 1, a dtype without products, and an output without
     gradients to go backward from; RuntimeError of a run with more kernels than a recording keeps
-    (Launch.write_timeline()). A call that launches nothing has zeros.
+    (Launch.write_timeline()); ModuleNotFoundError without torch. A call that launches nothing has
+    zeros.
     """
-    from neuron_sim.layer_report.measured_report import measured_report  # imports torch
+    with explained():
+        from neuron_sim.layer_report.measured_report import measured_report  # imports torch
 
     return measured_report(model, inputs, backward=backward, depth=depth, group=group, dtype=dtype)

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 
 from neuron_sim.settings import ARCHITECTURE
 from neuron_sim.terminal.arguments import add_architecture, named_architecture
-from neuron_sim.terminal.exit_codes import ProgramError, sentence_of
-from neuron_sim.terminal.extras import missing_package_sentence
+from neuron_sim.terminal.exit_codes import failures_of
 
 DEFAULT_SEQUENCE = 128
 """Tokens per sequence, where none are asked for."""
@@ -56,12 +55,7 @@ def faults_of(model: str) -> Iterator[None]:
     log = logging.getLogger("torch._subclasses.fake_tensor")  # prints a trace of what it raises
     before, log.disabled = log.disabled, True
     try:
-        yield
-    except (ValueError, OSError, MemoryError):
-        raise
-    except Exception as error:
-        if isinstance(error, ModuleNotFoundError) and missing_package_sentence(error):
-            raise
-        raise ProgramError(f"{model}: {sentence_of(error)}") from error
+        with failures_of(model, ValueError, OSError, MemoryError):
+            yield
     finally:
         log.disabled = before

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from neuron_sim.sweep.study import Study
+from neuron_sim.terminal.extras import explained
 
 _SIZE = (8, 5)  # inches
 
@@ -16,12 +17,10 @@ def plot(
 ) -> None:
     """Writes a picture of `figure` in the format of the path's ending. With one parameter that
     changes, a curve; with two, a heat map; with more, curves over the first, one per combination of
-    the others. Refused points are gaps. ValueError for a figure that no row has as a number, an
-    ending that matplotlib does not write, and when it is not installed; OSError."""
-    try:
+    the others. Refused points are gaps. ValueError for a figure that no row has as a number and an
+    ending that matplotlib does not write; ModuleNotFoundError without matplotlib; OSError."""
+    with explained("sweep"):
         import matplotlib  # an optional extra, and slow to import
-    except ImportError as error:
-        raise ValueError("pictures need matplotlib: pip install neuron_sim[sweep].") from error
     matplotlib.use("Agg")
     import matplotlib.pyplot as pyplot  # after the choice of its back end
 

@@ -164,7 +164,10 @@ def kernel_figures(kernels: Sequence[Any]) -> dict[str, Any]:
 
 
 def _model_figures(study: Study, point: Point) -> dict[str, Any]:
-    """Those of a process of `neuron-sim model`: a device has one architecture."""
+    """Those of a process of `neuron-sim model`: a device has one architecture. ModuleNotFoundError
+    without torch, which every point would miss."""
+    if importlib.util.find_spec("torch") is None:
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
     command = [sys.executable, "-m", "neuron_sim", "model", study.target.removeprefix(MODEL)]
     for name, value in arguments_of(point).items():
         if value is not False:

@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from typing import Any
 
+from neuron_sim.terminal.extras import explained
+
 CONNECT_SECONDS = 10
 
 
 @contextlib.contextmanager
 def workers(jobs: int, scheduler: str | None) -> Iterator[Executor | None]:
     """An executor of that many processes, or of the cluster whose scheduler has that address; None
-    for one job here. ValueError when there is no scheduler, or `distributed` is not installed.
+    for one job here. ValueError when there is no scheduler, ModuleNotFoundError without Dask.
 
     Workers of a cluster need neuron_sim, and the target's files under the same paths.
     """
@@ -41,10 +43,8 @@ def _ignore_interrupts() -> None:
 
 @contextlib.contextmanager
 def _cluster(scheduler: str) -> Iterator[Executor]:
-    try:
+    with explained("sweep"):
         from distributed import Client  # an optional extra
-    except ImportError as error:
-        raise ValueError("--scheduler needs Dask: pip install neuron_sim[sweep].") from error
     try:
         client = Client(scheduler, timeout=CONNECT_SECONDS)
     except (OSError, ValueError) as error:

@@ -6,6 +6,8 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from neuron_sim.terminal.extras import missing_package_sentence
+
 SUCCESS, FAILURE, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
 EXIT_CODES = {
@@ -35,15 +37,17 @@ class ProgramError(ValueError):
 
 
 @contextmanager
-def failures_of(program: str) -> Iterator[None]:
-    """Any error of what runs meanwhile is a ProgramError that names the program."""
+def failures_of(program: str, *spared: type[Exception]) -> Iterator[None]:
+    """Any error of what runs meanwhile is a ProgramError that names the program, but for the spared
+    classes and for a missing package of an extra."""
     try:
         yield
-    except ProgramError:
-        raise
     except SystemExit as error:
         raise ProgramError(f"{program}: it ends the process with {error.code}.") from error
     except Exception as error:
+        missing = isinstance(error, ModuleNotFoundError) and missing_package_sentence(error)
+        if missing or isinstance(error, (ProgramError, *spared)):
+            raise
         raise ProgramError(f"{program}: {sentence_of(error)}") from error
 
 

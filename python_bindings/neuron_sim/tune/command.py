@@ -3,7 +3,7 @@
   neuron-sim tune kernels.py:matmul --over m=1:6:1 --over n=128,256,512 --trials 60
 
 TARGET, parameters and inputs are those of `neuron-sim sweep`; PARAMETERS and INPUTS of the file
-count where the command line gives none. optuna proposes the points (pip install neuron_sim[sweep]),
+count where the command line gives none. optuna proposes the points (pip install neuron-sim[sweep]),
 the simulator is the cost. The same seed finds the same.
 """
 

@@ -12,6 +12,7 @@ from neuron_sim.sweep.results import Results
 from neuron_sim.sweep.run import SweepRows
 from neuron_sim.sweep.study import Point, Study, Value
 from neuron_sim.terminal.exit_codes import ProgramError
+from neuron_sim.terminal.extras import explained
 
 _REPEATS = 20
 """Proposals per trial that may be of points already known."""
@@ -43,7 +44,7 @@ def tune(
 
     `figure` is what is minimised; refused points count as trials. The same seed proposes the same
     points; `results` as of run_sweep(). ProgramError when every point was refused; ValueError when
-    one has no such figure, for less than one trial, and when optuna is not installed.
+    one has no such figure, and for less than one trial; ModuleNotFoundError without optuna.
     """
     if trials < 1:
         raise ValueError(f"a search needs at least one trial, not {trials}.")
@@ -80,10 +81,8 @@ class _Search:
     """optuna's proposals, of points that it was not told about yet."""
 
     def __init__(self, study: Study, seed: int) -> None:
-        try:
+        with explained("sweep"):
             import optuna  # an optional extra
-        except ImportError as error:
-            raise ValueError("tuning needs optuna: pip install neuron_sim[sweep].") from error
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._optuna = optuna
         sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, n_startup_trials=15)

@@ -57,7 +57,7 @@ def test_info_tells_versions_architecture_and_changed_settings(capsys, monkeypat
     assert main(["info", "--json"]) == 0
     plain = json.loads(capsys.readouterr().out)
     assert plain["versions"]["Python"] == platform.python_version()
-    assert plain["versions"]["torch"] == importlib.metadata.version("torch")
+    assert plain["versions"]["numpy"] == importlib.metadata.version("numpy")
     assert plain["architecture"]["name"] == "trn2" and plain["settings"] == {}
     monkeypatch.setenv("NEURON_SIM_ARCH", "trn1")
     assert main(["info"]) == 0

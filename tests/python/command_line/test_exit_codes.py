@@ -124,6 +124,8 @@ def test_an_error_of_a_program_names_it_once():
     with pytest.raises(ProgramError, match=r"^inner: no\.$"), failures_of("outer"):
         with failures_of("inner"):
             raise ValueError("no.")
+    with pytest.raises(OSError, match="^no$"), failures_of("outer", OSError):
+        raise OSError("no")
     with pytest.raises(KeyboardInterrupt), failures_of("outer"):
         raise KeyboardInterrupt
 

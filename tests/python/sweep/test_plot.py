@@ -64,5 +64,5 @@ def test_what_cannot_be_drawn_is_refused(tmp_path):
 
 def test_a_missing_library_is_named_with_its_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ValueError, match=r"pip install neuron_sim\[sweep\]"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install \"neuron-sim\[sweep\]\""):
         plot(Study("k.py:f", {"n": (1, 2)}), [{"n": 1, "us": 1}], "us", tmp_path / "out.png")

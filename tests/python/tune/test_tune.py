@@ -72,7 +72,7 @@ def test_what_cannot_be_searched_is_refused(monkeypatch):
     with pytest.raises(ValueError, match="a point has no number 'speed'; it has latency_us, "):
         tune(SMALL, figure="speed")
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(ValueError, match=r"pip install neuron_sim\[sweep\]"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install \"neuron-sim\[sweep\]\""):
         tune(SMALL)
 
 

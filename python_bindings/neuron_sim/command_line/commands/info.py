@@ -63,7 +63,7 @@ def info() -> dict[str, dict[str, Any]]:
         "host": {
             "system": platform.platform(),
             "processors": os.cpu_count(),
-            "package": os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+            "package": os.path.dirname(os.path.abspath(_core.__file__)),
         },
         "settings": {
             each: _core.setting(each) for each, *_ in _core.settings() if _core.setting(each)
