@@ -1,12 +1,14 @@
 """Decorators of the old language, which make Python functions kernels."""
 
-import dis
+import ast
 import functools
 import inspect
 
 from neuron_sim.nki.in_graphs import capture_calls
 from neuron_sim.nki.launch.calls import Call, TracedKernel, architecture_of
 from neuron_sim.nki.launch.compiler_flags import flags_of
+from neuron_sim.nki.syntax.names import own_nodes
+from neuron_sim.nki.syntax.source import syntax_of
 from neuron_sim.nki.tracing import tracing
 from neuron_sim.nki.tracing.errors import entry
 from neuron_sim.nki.tracing.grid import grid_of
@@ -106,16 +108,15 @@ capture_calls(Kernel)
 @functools.lru_cache(maxsize=1024)
 def _returns(function) -> bool:
     """Whether a function has a return statement with a value."""
-
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None:
         return True
-    steps = list(dis.get_instructions(code))
-    for before, step in zip(steps, steps[1:], strict=False):
-        if step.opname == "RETURN_VALUE":
-            if before.opname != "LOAD_CONST" or before.argval is not None:
-                return True
-    return False
+    syntax = syntax_of(code)
+    if syntax is None or syntax.function is None:
+        return False  # unknown: it may write to all of its arguments
+    values = [each.value for each in own_nodes(syntax.function) if isinstance(each, ast.Return)]
+    nothing = [each is None or ast.unparse(each) == "None" for each in values]
+    return isinstance(syntax.function, ast.Lambda) or not all(nothing)
 
 
 def _function_of(kernel):

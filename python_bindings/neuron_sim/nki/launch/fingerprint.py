@@ -4,14 +4,17 @@ Values count by their contents, functions by their code and everything it reads,
 Anything neither understood nor known to be pure raises NotPure.
 """
 
+import copy
+import dataclasses
 import functools
+import inspect
 import os
 import struct
 import sys
 import types
 import typing
 from enum import Enum, EnumMeta
-from types import FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -35,10 +38,7 @@ _DESCRIPTORS_OF_C = (
 )  # fmt: skip
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)
 _ENUM = os.path.join(_STANDARD_LIBRARY, "enum.py")
-_REPR_OF_FIELDS = (
-    os.path.join(_STANDARD_LIBRARY, "dataclasses.py"),
-    "_recursive_repr.<locals>.wrapper",
-)
+_made: dict[int, tuple[CodeType, bool]] = {}  # by id: whether dataclasses makes such a function
 
 
 class Fingerprint:
@@ -118,7 +118,7 @@ class Fingerprint:
             held = [self.token(each) for each in cells if type(each) is FunctionType]
             return (id(function), attributes, *held)
         self._addresses.append(id(function))
-        reads = reads_of(function.__code__)
+        reads = reads_of(function)
         self.kept.append(reads.code)
         if reads.formats:
             self._formats = True
@@ -192,9 +192,21 @@ class Fingerprint:
             return None  # the tables of Enum
         if kind in _DESCRIPTORS_OF_C or kind is types.GetSetDescriptorType:
             raise NotPure(f"it uses the class {cls.__name__}, which is not written in Python")
-        if name == "__hash__" and (value is None or _is_hash_of_fields(cls, value)):
+        if name == "__hash__" and value is None:
             return None
+        if kind is FunctionType and _is_of_fields(cls, name, value):
+            return self._of_fields(name, inspect.unwrap(value))
         return self.token(value)
+
+    def _of_fields(self, name: str, function: Any) -> Any:
+        """A function that dataclasses made: it has no source, but is known to be pure."""
+        self._formats |= name == "__repr__"
+        code = function.__code__
+        self.kept.append(code)
+        read = [_global(function, each) for each in ("NotImplemented", "super", "type")]
+        held = [each.cell_contents for each in function.__closure__ or ()]
+        values = (function.__defaults__, function.__kwdefaults__, *read, *held)
+        return (FunctionType, id(code), *[self.token(each) for each in values])
 
     def _other(self, value):
         cls = type(value)
@@ -260,17 +272,32 @@ def _of_module(module: ModuleType, name: str) -> Any:
 
 
 def _is_generated(function: Any) -> bool:
-    """Functions that the standard library puts into classes."""
-    code = function.__code__
-    return (code.co_filename, code.co_qualname) == _REPR_OF_FIELDS or code.co_filename == _ENUM
+    """Functions that the standard library puts into enumerations."""
+    return function.__code__.co_filename == _ENUM
 
 
-def _is_hash_of_fields(cls: Any, function: Any) -> bool:
-    """The __hash__ of a frozen dataclass."""
-    code = getattr(function, "__code__", None)
-    if code is None or code.co_filename != "<string>":
-        return False
-    return "__dataclass_fields__" in vars(cls) and code.co_names[:1] == ("hash",)
+def _is_of_fields(cls: Any, name: str, function: Any) -> bool:
+    """Whether a method is what dataclasses makes of the fields of its class."""
+    code = inspect.unwrap(function).__code__
+    known = _made.get(id(code))
+    if known is None:
+        of_twin = vars(_twin(cls)).get(name) if "__dataclass_params__" in vars(cls) else None
+        same = isinstance(of_twin, FunctionType) and inspect.unwrap(of_twin).__code__ == code
+        known = _made[id(code)] = (code, same)
+    return known[1]
+
+
+def _twin(cls: Any) -> type:
+    """A class of the same fields, by the same options of dataclasses, without anything else."""
+    fields = cls.__dataclass_fields__
+    names: dict[str, Any] = {name: copy.copy(field) for name, field in fields.items()}
+    names["__annotations__"] = {name: field.type for name, field in fields.items()}
+    names["__module__"], names["__qualname__"] = cls.__module__, cls.__qualname__
+    if hasattr(cls, "__post_init__"):
+        names["__post_init__"] = None
+    wanted = ("init", "repr", "eq", "order", "unsafe_hash", "frozen")
+    options: Any = {each: getattr(cls.__dataclass_params__, each) for each in wanted}
+    return dataclasses.dataclass(**options)(type(cls.__name__, (), names))
 
 
 def _cell(function: Any, name: str) -> Any:

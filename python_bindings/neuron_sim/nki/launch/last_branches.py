@@ -9,13 +9,12 @@ be traced because a tile has no elements is traced again with that reading.
 """
 
 import ast
-import functools
-import linecache
 import operator
 import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ..syntax.source import syntax_at
 from ..tracing.errors import kernel_frame
 
 _PURE = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Attribute, ast.Compare, ast.IfExp)
@@ -58,9 +57,11 @@ def _decided() -> bool | None:
     frame = kernel_frame(3)
     if frame is None:
         return None
-    line, _, column, _ = list(frame.f_code.co_positions())[frame.f_lasti // 2]
-    statement = _conditions(frame.f_code.co_filename).get((line, column))
-    if statement is None:
+    syntax, node = syntax_at(frame)
+    statement = syntax.parent(node) if syntax is not None and node is not None else None
+    if not isinstance(statement, ast.If) or statement.test is not node:
+        return None
+    if not all(_assigns_values(each) for each in (*statement.body, *statement.orelse)):
         return None
     warnings.warn_explicit(
         f"the branches of `if {ast.unparse(statement.test)}` only assign Python values, and the "
@@ -72,22 +73,6 @@ def _decided() -> bool | None:
         registry=frame.f_globals.setdefault("__warningregistry__", {}),
     )
     return not statement.orelse
-
-
-@functools.lru_cache(maxsize=64)
-def _conditions(file: str) -> dict[tuple, ast.If]:
-    """The `if` statements of a file that choose Python values, by the place of their condition."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except SyntaxError:
-        return {}
-    return {
-        (each.test.lineno, each.test.col_offset): each
-        for each in ast.walk(tree)
-        if isinstance(each, ast.If)
-        and isinstance(each.test, ast.Compare)
-        and all(_assigns_values(one) for one in [*each.body, *each.orelse])
-    }
 
 
 def _assigns_values(statement: ast.stmt) -> bool:

@@ -1,9 +1,10 @@
-"""Known to be pure: builtins, functions of NumPy and of the standard library, bytecodes.
+"""Known to be pure: builtins, functions of NumPy and of the standard library, syntax.
 
 A kernel that uses anything else is traced at every call. The lists may be too short, never too
 long: an entry returns the same for the same arguments, and changes nothing but its arguments.
 """
 
+import ast
 import builtins
 import functools
 import itertools
@@ -65,26 +66,15 @@ PURE = _all_pure()
 SHOWING_ADDRESSES = {id(each) for each in (str, repr, format, set, frozenset)}
 """Those whose results may depend on the addresses of objects: texts, and the order of sets."""
 
-OPCODES = frozenset("""
-BEFORE_WITH BINARY_OP BINARY_SUBSCR BINARY_SLICE BUILD_CONST_KEY_MAP BUILD_LIST BUILD_MAP BUILD_SET
-BUILD_SLICE BUILD_STRING BUILD_TUPLE CALL CALL_FUNCTION_EX CALL_INTRINSIC_1 CHECK_EXC_MATCH
-COMPARE_OP CONTAINS_OP COPY COPY_FREE_VARS DELETE_FAST DELETE_SUBSCR DICT_MERGE DICT_UPDATE END_FOR
-FORMAT_VALUE FOR_ITER GET_ITER GET_LEN GET_YIELD_FROM_ITER IS_OP JUMP_BACKWARD
-JUMP_BACKWARD_NO_INTERRUPT JUMP_FORWARD JUMP_IF_FALSE_OR_POP JUMP_IF_TRUE_OR_POP KW_NAMES
-LIST_APPEND LIST_EXTEND LIST_TO_TUPLE LOAD_ASSERTION_ERROR LOAD_ATTR LOAD_CLOSURE LOAD_CONST
-LOAD_DEREF LOAD_FAST LOAD_FAST_AND_CLEAR LOAD_FAST_CHECK LOAD_GLOBAL LOAD_METHOD LOAD_SUPER_ATTR
-MAKE_CELL MAKE_FUNCTION MAP_ADD MATCH_CLASS MATCH_KEYS MATCH_MAPPING MATCH_SEQUENCE POP_EXCEPT
-POP_JUMP_BACKWARD_IF_FALSE POP_JUMP_BACKWARD_IF_NONE POP_JUMP_BACKWARD_IF_NOT_NONE
-POP_JUMP_BACKWARD_IF_TRUE POP_JUMP_FORWARD_IF_FALSE POP_JUMP_FORWARD_IF_NONE
-POP_JUMP_FORWARD_IF_NOT_NONE POP_JUMP_FORWARD_IF_TRUE POP_JUMP_IF_FALSE POP_JUMP_IF_NONE
-POP_JUMP_IF_NOT_NONE POP_JUMP_IF_TRUE POP_TOP PUSH_EXC_INFO PUSH_NULL RAISE_VARARGS RERESUME RERAISE
-RETURN_CONST RETURN_GENERATOR RETURN_VALUE SEND SET_ADD SET_UPDATE STORE_ATTR STORE_DEREF STORE_FAST
-STORE_SLICE STORE_SUBSCR SWAP UNARY_INVERT UNARY_NEGATIVE UNARY_NOT UNARY_POSITIVE UNPACK_EX
-UNPACK_SEQUENCE WITH_EXCEPT_START YIELD_VALUE IMPORT_NAME IMPORT_FROM
+UNDERSTOOD = tuple(getattr(ast, name) for name in """
+FunctionDef Return Delete Assign AugAssign AnnAssign For While If With Match Raise Try Assert Import
+ImportFrom Global Nonlocal Expr Pass Break Continue BoolOp NamedExpr BinOp UnaryOp Lambda IfExp Dict
+Set ListComp SetComp DictComp GeneratorExp Yield YieldFrom Compare Call FormattedValue JoinedStr
+Constant Attribute Subscript Starred Name List Tuple Slice comprehension ExceptHandler arguments arg
+keyword alias withitem match_case MatchValue MatchSingleton MatchSequence MatchMapping MatchClass
+MatchStar MatchAs MatchOr boolop operator unaryop cmpop expr_context
 """.split())  # fmt: skip
-"""Bytecodes whose effect on names is understood; a code with others is not pure."""
-
-IGNORED_OPCODES = frozenset(("CACHE", "EXTENDED_ARG", "NOP", "PRECALL", "RESUME"))
+"""Syntax whose effect on names is understood; a function with other nodes is not pure."""
 
 DUNDER_ATTRIBUTES = frozenset(
     (
@@ -103,7 +93,6 @@ IMPURE_ATTRIBUTES = frozenset(("ctypes", "dump", "dumps", "gi_frame", "tofile"))
 """Attributes of types within a kernel's reach that write, or lead to an address or a frame."""
 
 FORMATTING_ATTRIBUTES = frozenset(("format", "format_map"))
-ADDRESS_OPCODES = frozenset(("FORMAT_VALUE", "BUILD_SET", "SET_ADD", "SET_UPDATE"))
 
 _TRUSTED_PACKAGES = ("neuron_sim.nki.", "neuron_sim.neuronxcc.nki.")
 _TRUSTED_PARTS = ("language", "isa", "tracing", "typing", "compiler", "kernel")

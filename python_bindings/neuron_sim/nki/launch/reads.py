@@ -1,18 +1,12 @@
-"""Which names a code object reads from outside of itself."""
+"""Which names a function reads from outside of itself."""
 
-import dis
-import inspect
-from types import CodeType
-from typing import Any
+import ast
+from types import CodeType, FunctionType
+from typing import Any, cast
 
-from .purity import (
-    ADDRESS_OPCODES,
-    DUNDER_ATTRIBUTES,
-    FORMATTING_ATTRIBUTES,
-    IGNORED_OPCODES,
-    IMPURE_ATTRIBUTES,
-    OPCODES,
-)
+from ..syntax.names import Use, outer_uses, parameters, uses_within
+from ..syntax.source import Syntax, syntax_of
+from .purity import DUNDER_ATTRIBUTES, FORMATTING_ATTRIBUTES, IMPURE_ATTRIBUTES, UNDERSTOOD
 
 
 class NotPure(Exception):
@@ -20,7 +14,7 @@ class NotPure(Exception):
 
 
 class Reads:
-    """Reads of a code object and of the functions in it.
+    """Reads of a function and of the functions in it.
 
     `names`: (whether it is a cell of the closure, name, attributes read from it at once).
     `imports`: (module, attributes read from it). `formats`: it may turn objects
@@ -29,25 +23,39 @@ class Reads:
 
     __slots__ = ("code", "names", "imports", "formats")
 
-    def __init__(self, code: CodeType) -> None:
+    def __init__(self, code: CodeType, syntax: Syntax) -> None:
         self.code = code
-        self.names: list = []
-        self.imports: list = []
-        self.formats = False
-        _scan(code, frozenset(code.co_freevars), self)
-        self.names = list(dict.fromkeys(self.names))
-        self.imports = list(dict.fromkeys(self.imports))
+        function: Any = syntax.function
+        body = [function.body] if isinstance(function, ast.Lambda) else function.body
+        nodes = [node for each in body for node in ast.walk(each)]
+        for node in (function, *nodes):
+            _check(code, node)
+        self.formats = any(_formats(node) for node in nodes)
+        names: list = [(True, "__class__", ())] if "__class__" in code.co_freevars else []
+        for use in outer_uses(function):
+            if use.stores:
+                raise NotPure(f"'{code.co_name}' assigns to the outer variable '{use.name}'")
+            is_cell = use.name in code.co_freevars and use.declared != "global"
+            names.append((is_cell, use.name, _attributes(syntax, use)))
+        self.names = list(dict.fromkeys(names))
+        scopes = [each for each in (function, *nodes) if isinstance(each, ast.FunctionDef)]
+        imports = [read for each in scopes for read in _imports(syntax, each)]
+        self.imports = list(dict.fromkeys(imports))
 
 
 _known: dict[int, tuple[CodeType, Reads | None, str]] = {}  # by id; why the code is not pure
 
 
-def reads_of(code: CodeType) -> Reads:
-    """The reads of a code object; NotPure when they cannot be determined."""
+def reads_of(function: FunctionType) -> Reads:
+    """The reads of a function; NotPure when they cannot be determined."""
+    code = function.__code__
     known = _known.get(id(code))
     if known is None:
         try:
-            known = (code, Reads(code), "")
+            syntax = syntax_of(code, function.__globals__)
+            if syntax is None or not syntax.is_exact:
+                raise NotPure(f"the source of '{code.co_name}' is not known")
+            known = (code, Reads(code, syntax), "")
         except NotPure as error:
             known = (code, None, str(error))
         _known[id(code)] = known
@@ -57,87 +65,70 @@ def reads_of(code: CodeType) -> Reads:
     return reads
 
 
-def _scan(code: CodeType, free: frozenset, reads: Reads) -> None:
-    steps = [each for each in dis.get_instructions(code) if each.opname not in IGNORED_OPCODES]
-    modules = _local_modules(code, steps, reads)
-    for position, step in enumerate(steps):
-        name = step.opname
-        if name not in OPCODES:
-            raise NotPure(f"'{code.co_name}' uses {name}")
-        if name in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
-            _check_attribute(code, step.argval)
-            reads.formats |= step.argval in FORMATTING_ATTRIBUTES
-        elif name == "LOAD_GLOBAL":
-            reads.names.append((False, step.argval, _attributes(steps, position)))
-        elif name == "LOAD_DEREF" and step.argval in free:
-            reads.names.append((True, step.argval, _attributes(steps, position)))
-        elif name == "STORE_DEREF" and step.argval in free:
-            raise NotPure(f"'{code.co_name}' assigns to the outer variable '{step.argval}'")
-        elif name == "LOAD_FAST" and step.argval in modules:
-            path = _attributes(steps, position)
-            reads.imports.append((modules[step.argval][0], modules[step.argval][1] + path))
-        elif name in ADDRESS_OPCODES or (name == "BINARY_OP" and step.argrepr.startswith("%")):
-            reads.formats = True
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            _scan(constant, free, reads)
+def _check(code: CodeType, node: ast.AST) -> None:
+    """NotPure for syntax, an attribute or a name whose effect is not understood."""
+    is_asynchronous = isinstance(node, ast.comprehension) and node.is_async
+    deletes = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Del)
+    if not isinstance(node, UNDERSTOOD) or is_asynchronous or deletes:
+        raise NotPure(f"'{code.co_name}' uses {type(node).__name__}")
+    name = getattr(node, "id", None) or (node.name if isinstance(node, ast.alias) else "")
+    if _is_private(name):
+        raise NotPure(f"'{code.co_name}' uses {name}, whose name depends on its class")
+    read = [node.attr] if isinstance(node, ast.Attribute) else []
+    for name in (*read, *getattr(node, "kwd_attrs", ())):  # of a pattern of `match`
+        special = name.startswith("__") and name.endswith("__") and name not in DUNDER_ATTRIBUTES
+        if special or name in IMPURE_ATTRIBUTES:
+            raise NotPure(f"'{code.co_name}' reads the attribute {name}")
 
 
-def _check_attribute(code: CodeType, name: str) -> None:
-    special = name.startswith("__") and name.endswith("__") and name not in DUNDER_ATTRIBUTES
-    if special or name in IMPURE_ATTRIBUTES:
-        raise NotPure(f"'{code.co_name}' reads the attribute {name}")
+def _formats(node: ast.AST) -> bool:
+    """Whether a node may turn objects into text, or sets into sequences."""
+    if isinstance(node, ast.BinOp | ast.AugAssign):
+        return isinstance(node.op, ast.Mod)
+    if isinstance(node, ast.Attribute):
+        return node.attr in FORMATTING_ATTRIBUTES
+    if isinstance(node, ast.Set):
+        return not all(isinstance(each, ast.Constant) for each in node.elts)
+    return isinstance(node, ast.FormattedValue | ast.SetComp)
 
 
-def _attributes(steps: list, position: int) -> tuple:
-    """The attributes that the steps after a load read from it, as a chain."""
+def _is_private(name: str) -> bool:
+    """Whether Python puts the name of the class around it before it."""
+    return name.startswith("__") and not name.endswith("__")
+
+
+def _attributes(syntax: Syntax, use: Use) -> tuple:
+    """The attributes that are read from a name at once, as a chain."""
     names = []
-    for step in steps[position + 1 :]:
-        if step.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
+    node = syntax.parent(use.node)
+    while isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+        if _is_private(node.attr):
             break
-        names.append(step.argval)
+        names.append(node.attr)
+        node = syntax.parent(node)
     return tuple(names)
 
 
-def _local_modules(code: CodeType, steps: list, reads: Reads) -> dict:
-    """Local variables that imports in the code assign: name -> (module, attributes)."""
-    found: dict = {}
-    for position, step in enumerate(steps):
-        if step.opname != "IMPORT_NAME":
+def _imports(syntax: Syntax, function: ast.FunctionDef) -> list[tuple[str, tuple | None]]:
+    """What a function reads of the modules that it imports: (module, attributes)."""
+    inside = uses_within(function)
+    found: list[tuple[str, tuple | None]] = []
+    for stored in inside:
+        alias, name = stored.node, stored.name
+        if not isinstance(alias, ast.alias):
             continue
-        if steps[position - 2].argval != 0:
-            raise NotPure(f"'{code.co_name}' has a relative import")
-        reads.imports.append((step.argval, None))
-        target = steps[position + 1]
-        if target.opname == "STORE_FAST":  # import a.b
-            found[target.argval] = (step.argval.split(".")[0], ())
-        elif steps[position - 1].argval is None:  # import a.b as c
-            target = _stored(code, steps, position + 1)
-            found[target.argval] = (step.argval, ())
-        else:  # from a import b as c, d
-            for number in range(len(steps[position - 1].argval)):
-                source = steps[position + 1 + 2 * number]
-                target = _stored(code, steps, position + 2 + 2 * number)
-                found[target.argval] = (step.argval, (source.argval,))
-    for name in found:
-        stores = [each for each in steps if each.opname in _ASSIGNING and each.argval == name]
-        if len(stores) != 1 or name in code.co_varnames[: _parameters(code)]:
-            raise NotPure(f"'{code.co_name}' assigns to '{name}', which it imports")
+        statement = syntax.parent(alias)
+        module, path = alias.name, cast("tuple[str, ...]", ())
+        if isinstance(statement, ast.ImportFrom):
+            module, path = statement.module or "", (alias.name,)
+        if getattr(statement, "level", 0):
+            raise NotPure(f"'{function.name}' has a relative import")
+        same = [each for each in inside if each.name == name]
+        changes = stored.declared or sum(each.stores for each in same) > 1
+        if changes or name in parameters(function):
+            raise NotPure(f"'{function.name}' assigns to '{name}', which it imports")
+        found.append((module, None))
+        if not path and alias.asname is None:  # import a.b
+            module = module.split(".")[0]
+        found += [(module, path + _attributes(syntax, each)) for each in same if not each.stores]
     return found
-
-
-_ASSIGNING = ("STORE_FAST", "DELETE_FAST", "STORE_DEREF", "MAKE_CELL")
-
-
-def _parameters(code: CodeType) -> int:
-    stars = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
-    return code.co_argcount + code.co_kwonlyargcount + stars
-
-
-def _stored(code: CodeType, steps: list, position: int) -> Any:
-    """The first step from `position` that is not of an import itself: a STORE_FAST."""
-    while steps[position].opname in ("IMPORT_FROM", "SWAP", "POP_TOP"):
-        position += 1
-    if steps[position].opname != "STORE_FAST":
-        raise NotPure(f"'{code.co_name}' has an import that is not to a local variable")
-    return steps[position]

@@ -1,15 +1,16 @@
 """The assignment target of a tensor made by a line of a kernel: its name, its annotated shape."""
 
-import dis
+import ast
 import linecache
 import re
 import warnings
 from types import CodeType, FrameType
 from typing import Any
 
+from ..syntax.source import syntax_at
+
 _line = re.compile(r"\s*(\w+)\s*(?::\s*([^=]*?)\s*)?=[^=]")
 _places: dict[tuple[int, int], tuple[str, str, str, CodeType, int]] = {}
-_stores: dict[CodeType, dict[int, str]] = {}
 
 
 def place_of(frame: FrameType) -> tuple[str, str, str, CodeType, int]:
@@ -30,18 +31,17 @@ def place_of(frame: FrameType) -> tuple[str, str, str, CodeType, int]:
 
 
 def stored_name(frame: FrameType) -> str:
-    """The variable that the value of the frame's current call is stored in; empty when none."""
-    code = frame.f_code
-    stores = _stores.get(code)
-    if stores is None:
-        steps = list(dis.get_instructions(code))
-        stores = _stores[code] = {
-            offset: store.argval
-            for call, store in zip(steps, steps[1:], strict=False)
-            if store.opname in ("STORE_FAST", "STORE_DEREF", "STORE_NAME", "STORE_GLOBAL")
-            for offset in range(call.offset, store.offset, 2)  # the call and its caches
-        }
-    return stores.get(frame.f_lasti, "")
+    """The variable that the value of the frame's current expression is stored in; "" for none."""
+    syntax, node = syntax_at(frame)
+    if syntax is None or node is None:
+        return ""
+    target = getattr(node, "target", None) if isinstance(node, ast.AugAssign) else None
+    parent = syntax.parent(node)
+    if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and parent.value is node:
+        target = parent.targets[0]
+    elif isinstance(parent, ast.AnnAssign) and parent.value is node:
+        target = parent.target
+    return target.id if isinstance(target, ast.Name) else ""
 
 
 def check_annotation(frame: FrameType, name: str, annotation: str, shape: tuple) -> None:

@@ -12,6 +12,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from neuron_sim import _core
 
+from ..syntax.source import position_of
+
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -163,7 +165,7 @@ def point_at_line(error: BaseException, line: str) -> None:
 
 def _columns(code: CodeType, line: int, step: int, source: str, width: int) -> tuple[int, int]:
     """Columns of the failing expression within the stripped source line of `width` characters."""
-    first_line, end_line, column, end_column = list(code.co_positions())[step // 2]
+    first_line, end_line, column, end_column = position_of(code, step)
     if line != first_line or column is None or end_column is None:
         return 0, width
     indent = len(source) - len(source.lstrip())

@@ -4,14 +4,15 @@ A mask is known when the kernel is traced. What it leaves of a tile is a rectang
 that couples two dimensions leaves one box per position of the first of them.
 """
 
+import ast
 from collections.abc import Callable
-from dis import opname
 from typing import Any
 
 import numpy as np
 
 from neuron_sim import _core
 
+from ..syntax.source import syntax_at
 from .errors import Unroll, kernel_frame
 from .expression import Expression
 
@@ -101,9 +102,8 @@ def _joined_with_and() -> bool:
     frame = kernel_frame(2)
     if frame is None:
         return False
-    code, position = frame.f_code.co_code, frame.f_lasti
-    names = [opname[code[at]] for at in (position - 2, position) if at >= 0]
-    return names[-1].startswith("JUMP_IF_FALSE_OR_POP") or "COPY" in names[:-1]
+    node = syntax_at(frame)[1]  # of a condition that is only tested, the operand
+    return isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And)
 
 
 _NEVER = Mask((Expression(-1, {}),))

@@ -1,6 +1,5 @@
 """neuronxcc.nki.language: products, transposes, broadcasts, selections, reductions of loops."""
 
-import dis
 import sys
 
 from neuron_sim.neuronxcc.nki.isa.elementwise import tensor_tensor
@@ -11,6 +10,7 @@ from neuron_sim.nki.launch.programs import meet
 from neuron_sim.nki.lowering import elementwise as lowering
 from neuron_sim.nki.lowering import shapes
 from neuron_sim.nki.tracing import Tensor, Unroll, boxes, current, dtype_of
+from neuron_sim.nki.tracing.assignments import stored_name
 
 
 def matmul(x, y, *, transpose_x=False, mask=None, **kwargs):
@@ -75,23 +75,6 @@ def gather_flattened(data, indices, *, mask=None, dtype=None, **kwargs):
     return shapes.gather_flattened(data, indices, dtype, mask)
 
 
-_stored: dict = {}
-
-
-def _stored_name(code, position):
-    """The local name that the value of the call at `position` is assigned to; None without one."""
-    key = (code, position)
-    if key not in _stored:
-        following = next(
-            step
-            for step in dis.get_instructions(code)
-            if step.offset > position and step.opname not in ("CACHE", "PRECALL", "CALL")
-        )
-        local = following.opname in ("STORE_FAST", "STORE_NAME", "STORE_DEREF", "STORE_GLOBAL")
-        _stored[key] = following.argval if local else None
-    return _stored[key]
-
-
 def _begins(storage, loop_indices) -> bool:
     """Whether a reduction over these loops is in its first iteration, into a tile that nothing
     wrote before it. Unroll where the variables of the loops are not numbers there."""
@@ -120,8 +103,7 @@ def loop_reduce(x, op, loop_indices, *, dtype=None, mask=None, **kwargs):
         refuse("loop_reduce", kwargs)
     word = operator_name(op)
     frame = sys._getframe(1)
-    name = _stored_name(frame.f_code, frame.f_lasti)
-    target = frame.f_locals.get(name) if name is not None else None
+    target = frame.f_locals.get(stored_name(frame))
     cut = None if mask is None else boxes(mask, x.shape)
 
     def emit(dst):

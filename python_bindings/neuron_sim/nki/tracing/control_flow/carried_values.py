@@ -4,16 +4,16 @@ A counted loop is traced once, so that such a value would keep its first iterati
 them. The loop is unrolled instead, and a warning says what the vendor's compiler does.
 """
 
-import dis
+import ast
 import warnings
 from types import CodeType, FrameType
 from typing import Any
 
+from ...syntax.names import Use, uses
+from ...syntax.source import Syntax, syntax_at
 from ..tensor import Tensor
 from .python_state import PLAIN, contents
 
-_LOADS = ("LOAD_FAST", "LOAD_DEREF", "LOAD_NAME", "LOAD_GLOBAL")
-_STORES = ("STORE_FAST", "STORE_DEREF", "STORE_NAME", "STORE_GLOBAL")
 _ABSENT = object()
 _ADDING = ("append", "extend", "add")
 _candidates: dict[tuple[CodeType, int], tuple[str, ...]] = {}
@@ -24,22 +24,26 @@ class HandedOn:
 
     __slots__ = ("_frame", "_held", "_storages")
 
-    def __init__(self, frame: FrameType | None, key: tuple) -> None:
-        """`key` is that of loops.loop_position, `frame` the one that the loop is in."""
-        code, step = key
+    def __init__(self, frame: FrameType | None) -> None:
+        """`frame`: the one that the loop is in, where it asks for the first iteration."""
         self._frame = frame
         self._held: dict[str, Any] = {}
         self._storages: dict[str, Any] = {}
-        if frame is None or frame.f_code is not code:
+        if frame is None:
             return
-        names = _candidates.get((code, step))
+        code, outer = frame.f_code, frame.f_globals
+        names = _candidates.get((code, frame.f_lasti))
         if names is None:
-            names = _candidates[code, step] = _names_of(code, step)
+            syntax, node = syntax_at(frame)
+            if syntax is None or node is None:  # all that have a value
+                names = (*frame.f_locals, *(each for each in code.co_names if each in outer))
+            else:
+                names = _candidates[code, frame.f_lasti] = _names_of(syntax, node)
         values = frame.f_locals if names else {}
         # Objects and functions from outside the kernel may hold state that it does not use.
         own = (*code.co_varnames, *code.co_cellvars) if names else ()
         for name in names:
-            value = values[name] if name in values else frame.f_globals.get(name, _ABSENT)
+            value = values[name] if name in values else outer.get(name, _ABSENT)
             if type(value) is Tensor:
                 self._storages[name] = value.storage
             elif name in own or type(value) in PLAIN or type(value) in (list, dict):
@@ -79,42 +83,37 @@ def warn(frame: FrameType, name: str) -> None:
     )
 
 
-def _names_of(code: CodeType, step: int) -> tuple[str, ...]:
-    """Variables that the body reads before it assigns to them, not only to change themselves."""
-    body = _body_of(code, step)
-    loaded_first: dict[str, bool] = {}
+def _names_of(syntax: Syntax, node: ast.AST) -> tuple[str, ...]:
+    """Variables that the body of a loop reads before it assigns to them, not only to change
+    themselves. `node`: the loop, or what it iterates over; versions of Python differ."""
+    parent = syntax.parent(node)
+    loop = parent if isinstance(parent, ast.For) and parent.iter is node else node
+    if not isinstance(loop, ast.For):
+        return ()
+    read_first: dict[str, bool] = {}
     used = set()
-    for position, each in enumerate(body):
-        if each.opname in _STORES:
-            loaded_first.setdefault(each.argval, False)
-        elif each.opname in _LOADS:
-            loaded_first.setdefault(each.argval, True)
-            if not _only_updates(body, position):
-                used.add(each.argval)
-    return tuple([name for name, first in loaded_first.items() if first and name in used])
+    for use in uses((loop.target, *loop.body)):
+        read_first.setdefault(use.name, not use.stores)
+        if not use.stores and not _only_updates(syntax, use):
+            used.add(use.name)
+    return tuple([name for name, first in read_first.items() if first and name in used])
 
 
-def _body_of(code: CodeType, step: int) -> list[dis.Instruction]:
-    """The instructions of the body of `for ... in <the call at step>`; none for other loops."""
-    steps = [one for one in dis.get_instructions(code) if one.opname != "EXTENDED_ARG"]
-    following = [one for one in steps if one.offset > step][:2]  # `step` may be a cache of the call
-    if [one.opname for one in following] != ["GET_ITER", "FOR_ITER"]:
-        return []
-    loop = following[1]
-    return [one for one in steps if loop.offset < one.offset < loop.argval]
+def _only_updates(syntax: Syntax, use: Use) -> bool:
+    """Whether a read is that of `x += 1`, or of `x.append(...)`, which nothing in the loop sees."""
+    parent = syntax.parent(use.node)
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in _ADDING
+    if isinstance(parent, ast.AugAssign):
+        return parent.target is use.node and _is_constant(parent.value)
+    if not isinstance(parent, ast.BinOp) or parent.left is not use.node:
+        return False
+    statement = syntax.parent(parent)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    names = [each.id for each in targets if isinstance(each, ast.Name)]
+    return names == [use.name] and len(targets) == 1 and _is_constant(parent.right)
 
 
-def _only_updates(body: list[dis.Instruction], position: int) -> bool:
-    """Whether a load is that of `x += 1`, or of `x.append(...)`, which nothing in the loop sees."""
-    name = body[position].argval
-    rest = body[position + 1 : position + 4]
-    if rest and rest[0].opname in ("LOAD_METHOD", "LOAD_ATTR"):
-        return rest[0].argval in _ADDING
-    operations = [each.opname for each in rest]
-    return (
-        len(rest) == 3
-        and operations[0] == "LOAD_CONST"
-        and operations[1] == "BINARY_OP"
-        and operations[2] in _STORES
-        and rest[2].argval == name
-    )
+def _is_constant(expression: ast.AST) -> bool:
+    kinds = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.unaryop, ast.operator)
+    return all(isinstance(each, kinds) for each in ast.walk(expression))

@@ -1,11 +1,14 @@
 """Iterations of affine_range that write the same memory: err_unexpected_output_dependencies."""
 
-import dis
+import ast
 import linecache
 import re
 from math import prod
+from types import CodeType
 from typing import Any
 
+from ...syntax.names import uses
+from ...syntax.source import syntax_of
 from ..errors import kernel_frame
 
 
@@ -70,7 +73,7 @@ def _written(target: Any) -> str:
 def line_of(key: tuple) -> str:
     """`file:line` of a loop by its key; "" of one that is not in the source."""
     code, step = key
-    if not hasattr(code, "co_code"):
+    if not isinstance(code, CodeType):
         return ""
     line = next((line for first, end, line in code.co_lines() if first <= step < end), None)
     return f"{code.co_filename}:{line}" if line else ""
@@ -79,11 +82,11 @@ def line_of(key: tuple) -> str:
 def _variable(loop: Any) -> str:
     """The name of a loop's variable in the kernel."""
     code, step = loop.key
-    if not hasattr(code, "co_code"):
-        return loop.name
-    names = (
-        each.argval
-        for each in dis.get_instructions(code)
-        if each.offset > step and each.opname in ("STORE_FAST", "STORE_DEREF", "STORE_NAME")
-    )
-    return next(names, loop.name)
+    syntax = syntax_of(code) if isinstance(code, CodeType) else None
+    node = None if syntax is None else syntax.node_at(step)
+    while syntax is not None and node is not None:
+        parent = syntax.parent(node)
+        if isinstance(parent, ast.For | ast.comprehension) and parent.iter is node:
+            return next((each.name for each in uses((parent.target,))), loop.name)
+        node = parent
+    return loop.name

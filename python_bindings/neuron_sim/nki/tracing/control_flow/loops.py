@@ -1,10 +1,11 @@
 """Loops of the languages: counted ones traced once, and unrolled ones."""
 
+import ast
 import sys
-from dis import opname
 from operator import index as as_int
 from typing import Any
 
+from ...syntax.source import syntax_at
 from ..active import current
 from ..errors import Unroll, is_internal, kernel_frame
 from ..expression import variable
@@ -26,14 +27,24 @@ def loop_position() -> tuple:
 
 
 def _is_left_by_jump() -> bool:
-    """Whether a loop ends by break or return: its iterator is dropped by a dedicated instruction.
-
-    An exception drops it while the instruction that raised is the current one.
+    """Whether a loop ends by break or return, not by an exception: that drops its iterator at the
+    node that raised. True also where it is not known: the trace that follows fails as this one.
     """
     frame = kernel_frame(2)
-    if frame is None:
+    syntax, node = (None, None) if frame is None else syntax_at(frame)
+    if syntax is None or node is None:
         return True
-    return opname[frame.f_code.co_code[frame.f_lasti]] in ("POP_TOP", "POP_ITER", "END_FOR")
+    parent = syntax.parent(node)
+    if isinstance(node, ast.Constant) and isinstance(parent, ast.Return):
+        return True
+    if isinstance(node, ast.Break | ast.Return | ast.With) or isinstance(parent, ast.withitem):
+        return True  # a `with` is left before the iterator is dropped
+    while node is not None and not isinstance(node, ast.For):
+        parent = syntax.parent(node)
+        if isinstance(parent, ast.Try) and node in parent.finalbody:  # so is a `try`
+            return True
+        node = parent
+    return False
 
 
 def counted(arguments: tuple, kind: str, position: tuple):
@@ -52,7 +63,7 @@ def counted(arguments: tuple, kind: str, position: tuple):
         yield from unrolled(map(trace.counts_as, values), claim)
         return
     frame = kernel_frame()
-    handed_on = carried_values.HandedOn(frame, position)
+    handed_on = carried_values.HandedOn(frame)
     loop = trace.open_loop(position, f"i{len(trace.loops)}", kind, len(values))
     trace.open_scope()
     try:

@@ -5,7 +5,6 @@ on through memory.
 """
 
 import contextlib
-import dis
 import enum
 import functools
 import types
@@ -14,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ...syntax.names import uses_within
+from ...syntax.source import syntax_of
 from ..errors import is_internal
 
 PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None)))
@@ -43,9 +44,12 @@ def assigned_globals(code: types.CodeType) -> tuple[str, ...]:
     """Names of the module's variables that a code assigns to."""
     names = _assigned.get(code)
     if names is None:
-        steps = dis.get_instructions(code)
-        found = {each.argval for each in steps if each.opname == "STORE_GLOBAL"}
-        names = _assigned[code] = tuple(sorted(found))
+        syntax = syntax_of(code)
+        known: Any = code.co_names  # more than those where the source is unknown
+        if syntax is not None and syntax.function is not None:
+            assigned = (each for each in uses_within(syntax.function) if each.stores)
+            known = {each.name for each in assigned if each.declared == "global"}
+        names = _assigned[code] = tuple(sorted(known))
     return names
 
 

@@ -31,8 +31,8 @@ class VirtualRegister:
     def _no_number(self, *_):
         raise TypeError(
             "the value of a register is not known while the kernel is traced, so it is no Python "
-            "number and no condition but that of a `while` statement; use nl.fori_loop or "
-            "nl.while_loop, and scalar_offset= for addresses."
+            "number and no condition but that of a `while` statement whose source can be read; "
+            "use nl.fori_loop or nl.while_loop, and scalar_offset= for addresses."
         )
 
     __int__ = __index__ = __float__ = _no_number

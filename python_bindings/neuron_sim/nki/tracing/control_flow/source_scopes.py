@@ -9,7 +9,8 @@ import ast
 from types import CodeType, FrameType
 from typing import Any
 
-from .source import tree_of
+from ...syntax.names import uses
+from ...syntax.source import syntax_of
 
 _Lines = tuple[int, int, str]  # first, last, what opens the block
 _LOOP, _IF = "a loop", "an `if` on a loop's variable"
@@ -83,9 +84,9 @@ def scope_at(scope: int, place: tuple, names: dict[str, Any] | None = None) -> i
 
 def leaking(code: CodeType, names: dict[str, Any] | None = None) -> dict[str, list[_Lines]]:
     """Variables that are read outside of a block that assigns them: the lines of those blocks."""
-    tree = tree_of(code, names)
-    function = None if tree is None else _function(tree, code)
-    if function is None:
+    syntax = syntax_of(code, names)
+    function = None if syntax is None else syntax.function
+    if not isinstance(function, ast.FunctionDef):
         return {}
     assigned: dict[str, set[_Lines]] = {}
     read: dict[str, list[int]] = {}
@@ -100,15 +101,6 @@ def leaking(code: CodeType, names: dict[str, Any] | None = None) -> dict[str, li
         if outside:
             result[name] = outside
     return result
-
-
-def _function(tree: ast.Module, code: CodeType) -> ast.FunctionDef | None:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
-            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            if first == code.co_firstlineno:
-                return node
-    return None
 
 
 def _visit(
@@ -127,11 +119,11 @@ def _visit(
         bodies = [] if is_function else _blocks(statement)
         inner = {id(each) for body in bodies for each in body}
         own = statement if is_function else _without(statement, inner)
-        for node in _free_names(own):
-            if isinstance(node.ctx, ast.Load):
-                read.setdefault(node.id, []).append(node.lineno)
+        for use in uses((own,)):
+            if not use.stores:
+                read.setdefault(use.name, []).append(use.node.lineno)  # type: ignore[attr-defined]
             elif block is not None and isinstance(statement, ast.Assign | ast.AnnAssign):
-                assigned.setdefault(node.id, set()).add(block)
+                assigned.setdefault(use.name, set()).add(block)
         around = variables
         opens = isinstance(statement, ast.For)
         if isinstance(statement, ast.For):
@@ -142,19 +134,6 @@ def _visit(
             what = _LOOP if isinstance(statement, ast.For) else _IF
             lines = (body[0].lineno, body[-1].end_lineno, what) if opens else block
             _visit(body, lines, around, assigned, read)
-
-
-def _free_names(node: ast.AST) -> list[ast.Name]:
-    """Names in a node besides the parameters and variables of functions in it."""
-    if isinstance(node, (*_FUNCTIONS, ast.Lambda)):
-        names = [each for child in ast.iter_child_nodes(node) for each in _free_names(child)]
-        kept = {each for child in ast.walk(node) for each in getattr(child, "names", ())}
-        own = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
-        own |= {each.id for each in names if isinstance(each.ctx, ast.Store)} - kept
-        return [each for each in names if each.id not in own]
-    if isinstance(node, ast.Name):
-        return [node]
-    return [each for child in ast.iter_child_nodes(node) for each in _free_names(child)]
 
 
 def _names(expression: ast.AST) -> frozenset:

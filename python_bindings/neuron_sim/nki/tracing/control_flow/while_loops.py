@@ -11,14 +11,11 @@ import sys
 from types import FrameType
 from typing import Any
 
+from ...syntax.source import syntax_at
 from ..active import current
-from .source import tree_of
 
-_Position = tuple[int, int | None, int | None, int | None]
 _REGISTERS = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.NamedExpr)
 """Conditions that can be a register; operators test the truth of their parts."""
-_tests: dict[ast.Module, dict[_Position, ast.While]] = {}  # by the position of the condition
-
 
 ON_TENSOR = {
     "old": "Traditional while loops are not supported - use do-while pattern instead. (Loops that "
@@ -31,28 +28,18 @@ ON_TENSOR = {
 
 def asks(frame: FrameType) -> bool:
     """Whether a frame tests the truth of the condition of a `while` statement."""
-    position = list(frame.f_code.co_positions())[frame.f_lasti // 2]
-    tree = tree_of(frame.f_code, frame.f_globals)
-    if tree is None:
-        return False
-    return any(
-        (part.lineno, part.end_lineno, part.col_offset, part.end_col_offset) == position
-        for node in ast.walk(tree)
-        if isinstance(node, ast.While)
-        for part in (node, node.test)
-    )
+    return _tested_at(frame) is not None
 
 
 def truth(register: Any) -> bool:
     """Whether the body of the `while` statement that asks is to be traced (now, or once more)."""
     frame: FrameType = sys._getframe(2)
-    position = list(frame.f_code.co_positions())[frame.f_lasti // 2]
-    statement = _statement_at(frame, position)  # type: ignore[arg-type]
-    if statement is None:
+    statement = _tested_at(frame)
+    if statement is None or not isinstance(statement.test, _REGISTERS):
         register._no_number()
     control = current().control
     innermost = control.loops[-1] if control.loops else None
-    place = (frame, position)
+    place = (frame, statement)
     if innermost is None or innermost.place is None or not _same(innermost.place, place):
         if any(loop.place is not None and _same(loop.place, place) for loop in control.loops):
             raise control.left_early(control.loops[-1])
@@ -79,23 +66,17 @@ def _same(a: tuple, b: tuple) -> bool:
     return a[0] is b[0] and a[1] == b[1]
 
 
-def _statement_at(frame: FrameType, position: _Position) -> ast.While | None:
-    """The `while` statement at a position of the frame's source whose whole condition is tested.
+def _tested_at(frame: FrameType) -> ast.While | None:
+    """The `while` statement whose whole condition a frame tests.
 
     Some versions of Python give the position of the condition, others that of the statement.
     """
-    tree = tree_of(frame.f_code, frame.f_globals)
-    if tree is None:
-        return None
-    tests = _tests.get(tree)
-    if tests is None:
-        tests = _tests[tree] = {}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.While) and isinstance(node.test, _REGISTERS):
-                for part in (node, node.test):
-                    place = (part.lineno, part.end_lineno, part.col_offset, part.end_col_offset)
-                    tests[place] = node
-    return tests.get(position)
+    syntax, node = syntax_at(frame)
+    if syntax is not None and node is not None and not isinstance(node, ast.While):
+        condition, node = node, syntax.parent(node)
+        if isinstance(node, ast.While) and node.test is not condition:
+            return None
+    return node if isinstance(node, ast.While) else None
 
 
 def _check_exits(statement: ast.While | None) -> None:
