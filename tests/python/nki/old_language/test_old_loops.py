@@ -1,5 +1,7 @@
 """Loops, grids and scopes of the old language."""
 
+import contextlib
+
 import neuron_sim.neuronxcc.nki as nki
 import neuron_sim.neuronxcc.nki.language as nl
 import numpy as np
@@ -82,13 +84,28 @@ def test_exact_divisions_of_loop_variables_stay_symbolic():
 
 
 def test_break_and_return_leave_a_loop():
+    traces = []
+
     @nki.jit
     def kernel(a, way):
         out = output(a)
+        traces.append(way)
         for i in nl.sequential_range(4):
             nl.store(out[i], nl.load(a[i]))
             if way == "break":
                 break
+            with contextlib.nullcontext():
+                if way == "with":
+                    break
+            try:
+                if way == "finally":
+                    break
+            finally:
+                traces[-1] = f"{way} at last"
+            if way == "raise":
+                int(way)
+            if way == "constant":
+                return 5
             if way == "return":
                 return out
         for i in nl.affine_range(3):
@@ -96,9 +113,15 @@ def test_break_and_return_leave_a_loop():
         return out
 
     a = uniform(4, 8, 8)
-    assert np.array_equal(kernel(a, "break"), np.concatenate([a[:1], np.ones_like(a[1:])]))
+    for way in ("break", "with", "finally"):
+        assert np.array_equal(kernel(a, way), np.concatenate([a[:1], np.ones_like(a[1:])]))
+        assert kernel.traced(a, way).source.instructions == 4
     assert np.array_equal(kernel(a, "return")[0], a[0])
-    assert kernel.traced(a, "break").source.instructions == 4
+    assert kernel(a, "constant") == 5
+    traces.clear()
+    with pytest.raises(ValueError, match="invalid literal"):
+        kernel(a, "raise")
+    assert traces == ["raise at last"]
 
 
 def test_a_loop_without_trips_emits_nothing():

@@ -58,6 +58,13 @@ def test_masks_are_joined_with_and_only():
     )
 
 
+def test_of_masks_joined_by_and_the_last_one_counts():
+    joined = (P < 2) and (F < 2)
+    assert np.array_equal(kept(joined), np.broadcast_to(f < 2, (6, 9)))
+    message = "Control-flow depending on `nl.arange` or `nl.mgrid` is not supported."
+    assert error_of(lambda: 1 if (P < 2) and (F < 2) else 0) == message
+
+
 def test_a_mask_of_another_shape_does_not_fit():
     assert error_of(boxes, nl.arange(5)[None, :] < 3, (6, 9)) == (
         "mask of shape [1, 5] does not fit a tile of shape [6, 9]."

@@ -28,6 +28,7 @@ def empty_cache(monkeypatch):
     program_cache.clear()
     kernel = nki.jit(emit)
     kernel(A, 1.0)  # loads what the languages load on first use
+    assert nl.multiply  # and the operators
     program_cache.clear()
 
 
@@ -120,7 +121,31 @@ def odd(count):
     return count > 0 and even(count - 1)
 
 
+class Context:
+    def __enter__(self):
+        return FACTOR
+
+    def __exit__(self, *error):
+        return None
+
+
+def syntax_of_many_kinds(a, *rest, **options):
+    match (FACTOR, [1.0]):
+        case (float() as first, [*others]) if first:
+            del others[0]
+    try:
+        assert not others, "none are left"
+    except AssertionError as error:
+        raise ValueError from error
+    finally:
+        table = {key: each for key, *each in ((1, 2),) if (kept := key)}
+    with Context() as value:
+        nested = lambda *values, scale=FACTOR: sum(values) * scale / kept  # noqa: E731
+    return emit(a, nested(*(value, *table[1])))
+
+
 PURE_KERNELS = {
+    "syntax": (syntax_of_many_kinds, 15.0),
     "constant": (lambda a: emit(a, 2.5), 2.5),
     "global": (lambda a: emit(a, FACTOR), 3.0),
     "containers": (lambda a: emit(a, TABLE["factor"][1][0]), 5.0),

@@ -210,7 +210,7 @@ def test_a_name_that_a_kernel_imports_makes_another_program(monkeypatch):
         import constants_of_a_test as constants
         from constants_of_a_test import FACTOR as factor
 
-        return emit(a, factor * constants.FACTOR)
+        return emit(a, (lambda: factor * constants.FACTOR)())
 
     assert_kept(kernel, A, factor=4.0)
     module.FACTOR = 3.0

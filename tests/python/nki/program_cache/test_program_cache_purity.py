@@ -80,6 +80,41 @@ def star(a, names=vars):
     return emit(a, names(CONFIG)["offset"])
 
 
+def deletes_an_attribute(a):
+    CONFIG.extra = 1.0
+    del CONFIG.extra
+    return emit(a, 1.0)
+
+
+def takes_a_namespace_apart(a):
+    match CONFIG:
+        case Config(__dict__=names):
+            return emit(a, names["offset"])
+
+
+def defines_a_coroutine(a):
+    async def later():
+        return FACTOR
+
+    return emit(a, 1.0)
+
+
+def imports_globally(a):
+    global constants
+    import math as constants
+
+    return emit(a, constants.e)
+
+
+_Private__FACTOR = 2.0
+
+
+class Private:
+    @staticmethod
+    def kernel(a):
+        return emit(a, __FACTOR)  # noqa: F821 - of the module, by its full name
+
+
 @functools.lru_cache
 def remembered():
     return [1.0]
@@ -89,6 +124,8 @@ IMPURE = {
     "counter": counting, "global statement": counting_globally,
     "attribute of the function": counting_on_itself, "attribute by name": attribute_by_name,
     "globals()": globals_by_name, "__globals__": reads_its_globals, "eval": evaluates,
+    "del of an attribute": deletes_an_attribute, "pattern": takes_a_namespace_apart,
+    "async": defines_a_coroutine, "global import": imports_globally, "private": Private.kernel,
     "print": prints, "class statement": defines_a_class, "vars": star,
     "lru_cache": lambda a: emit(a, remembered()[0]),
     "next of an iterator": lambda a: emit(a, float(next(ITERATOR))),
