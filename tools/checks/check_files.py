@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks what no formatter checks: the length of files, lines and Python functions, a reason with
-each suppressed warning, and PascalCase in the names of GoogleTest.
+each suppressed warning, PascalCase in the names of GoogleTest, no opcodes in the package.
 
 Usage: check_files.py [ROOT]; prints one line per violation and ends with 1 if any.
 """
@@ -33,6 +33,7 @@ FOLDERS = (
 NOLINT = re.compile(r"//.*\bNOLINT(?!END)(NEXTLINE|BEGIN)?")
 GTEST = re.compile(r"^(?:TYPED_)?TEST(?:_[FP])?\((\w+), (\w+)", re.MULTILINE)
 GTEST_NAME = re.compile(r"(?:DISABLED_)?[A-Z][A-Za-z0-9]*")
+OPCODES = re.compile(r"^[ \t]*(?:import|from) (?:dis|opcode)\b|[.]co_code\b", re.MULTILINE)
 NOLINT_WITH_REASON = re.compile(r"NOLINT(NEXTLINE|BEGIN)?\([\w.,\- ]+\):? +\S{2,}")
 
 
@@ -58,6 +59,9 @@ def check_file(name: str, content: str) -> Iterator[str]:
             yield f"{name}:{number}: {len(line)} columns exceed the limit of {WIDTH_LIMIT}"
     if name.endswith(".py"):
         yield from _long_functions(name, content)
+        for found in OPCODES.finditer(content if name.startswith("python_bindings") else ""):
+            number = content.count("\n", 0, found.start()) + 1
+            yield f"{name}:{number}: opcodes differ between versions of Python; use nki/syntax"
     if not name.endswith((".h", ".cpp")):
         return
     for number, line in enumerate(lines, start=1):

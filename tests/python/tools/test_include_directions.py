@@ -141,6 +141,16 @@ def test_a_file_of_more_than_350_lines_is_found(tmp_path, lines, code):
     assert ("351 lines exceed the limit of 350" in output) == bool(code)
 
 
+@pytest.mark.parametrize("line, code", [
+    ("import dis", 1), ("from opcode import opmap", 1), ("f.co_code", 1), ("f.co_codes", 0),
+    ("import display", 0), ("# import dis", 0),
+])  # fmt: skip
+def test_the_package_reads_no_opcodes(tmp_path, line, code):
+    (tmp_path / "python_bindings").mkdir()
+    (tmp_path / "python_bindings/a.py").write_text(f"if True:\n    pass\n    {line}\n")
+    assert run_checker("check_files.py", tmp_path)[0] == code
+
+
 @pytest.mark.parametrize("comment, code", [
     ("// NOLINT(bugprone-x): the loop ends at the sentinel", 0),
     ("// NOLINTNEXTLINE(bugprone-x) the loop ends at the sentinel", 0),
