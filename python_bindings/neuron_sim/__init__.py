@@ -14,6 +14,7 @@ from neuron_sim._build import VERSION as __version__
 from neuron_sim.layer_report import report
 from neuron_sim.run import process as _process
 from neuron_sim.sanitizer.checking import Finding, SanitizeError, sanitize
+from neuron_sim.terminal.extras import explained as _explained
 from neuron_sim.torch_backend import registration as _registration
 
 __all__ = [
@@ -51,12 +52,13 @@ def library_path() -> str:
     ModuleNotFoundError without torch or neuron_sim_torch, ImportError when that has no library for
     the version of torch.
     """
-    import neuron_sim_torch  # the package works without it
+    with _explained():
+        import neuron_sim_torch  # the package works without it
 
-    try:
-        version = _version("torch")
-    except _PackageNotFoundError:
-        raise ModuleNotFoundError("there is no torch: install it with pip", name="torch") from None
+        try:
+            version = _version("torch")
+        except _PackageNotFoundError:
+            raise ModuleNotFoundError("No module named 'torch'", name="torch") from None
     return str(neuron_sim_torch.folder(version) / "libtorch_neuron_sim.so")
 
 

@@ -1,5 +1,6 @@
 """Packages of extras: what a command says that misses one."""
 
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -9,13 +10,17 @@ import pytest
 from neuron_sim import command_line
 from neuron_sim.command_line.parser import COMMANDS
 from neuron_sim.terminal import extras
-from test_package import needs_package
+from test_package import distribution
+
+needs_package = pytest.mark.skipif(
+    distribution("neuron_sim") is None, reason="neuron_sim is not installed with pip"
+)
 
 
 def test_an_extra_is_found_by_the_import_name_of_its_package(monkeypatch):
     lines = ["numpy", "scipy; extra == 'fidelity'", 'a-b>=2; extra == "sweep"']
     lines += ["scipy>=1; python_version > '3' and extra == 'model'"]
-    lines += ["neuron-sim-torch==0.1; extra == 'torch'"]
+    lines += ["neuron_sim_torch==0.1; extra == 'torch'"]
     monkeypatch.setattr(extras, "requires", lambda name: lines)
     assert extras.extras_with("scipy") == ["fidelity", "model"]
     assert extras.extras_with("a_b") == ["sweep"]
@@ -95,21 +100,26 @@ def test_the_help_of_every_command_needs_no_extra(command, tmp_path):
      "sweep model:resnet18 --over batch=1,2"],
 )  # fmt: skip
 def test_a_command_that_needs_torch_says_what_to_install(words, tmp_path):
+    command = words.split()[0]
     shown = without({"torch"}, f"sys.exit(command_line.main({words.split()}))", tmp_path)
     assert (shown.returncode, shown.stdout) == (2, "")
     assert shown.stderr == (
-        f"neuron-sim {words.split()[0]}: error: the package 'torch' is not installed; "
-        'pip install "neuron-sim[torch]" installs it.\n'
+        f"neuron-sim {command}: error: the package 'torch' is not installed; "
+        f'pip install "neuron-sim[{"model" if command == "model" else "torch"}]" installs it.\n'
     )
 
 
 @needs_package
 @pytest.mark.parametrize(
-    "program", ["import neuron_sim.torch_device", "import neuron_sim; neuron_sim.report(None, ())"]
-)
+    "program",
+    ["import neuron_sim.torch_device", "import neuron_sim; neuron_sim.report(None, ())",
+     "import neuron_sim; neuron_sim.library_path()"],
+)  # fmt: skip
 def test_what_needs_torch_in_python_says_what_to_install(program, tmp_path):
-    shown = without({"torch"}, program, tmp_path)
-    assert shown.returncode == 1 and shown.stderr.splitlines()[-1] == (
-        "ModuleNotFoundError: the package 'torch' is not installed; "
-        'pip install "neuron-sim[torch]" installs it.'
+    shown = without({"torch", "neuron_sim_torch"}, program, tmp_path)
+    assert shown.returncode == 1
+    assert re.fullmatch(
+        r"ModuleNotFoundError: the package '(neuron_sim_)?torch' is not installed; "
+        r'pip install "neuron-sim\[torch\]" installs it\.',
+        shown.stderr.splitlines()[-1],
     )
