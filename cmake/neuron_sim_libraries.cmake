@@ -1,5 +1,5 @@
-# libneuron_sim_core.so (device + ops, no torch, no oneDNN), neuron_sim_reference (the CPU references
-# of ops, by oneDNN) and libtorch_neuron_sim.so (csrc).
+# libneuron_sim_core.so (device + ops, no torch, no oneDNN), neuron_sim_reference (CPU references of
+# ops, by oneDNN) and libtorch_neuron_sim.so (csrc).
 
 neuron_sim_glob(architecture_files device/arch/*.toml)
 neuron_sim_glob(core_sources device/*.cpp ops/*.cpp)

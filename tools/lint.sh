@@ -13,7 +13,7 @@ run() {
 
 mapfile -t cpp_files < <(find device ops csrc python_bindings models benchmarks tests examples \
   \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | sort)
-mapfile -t typed < <(find python_bindings/neuron_sim models tools -name '*.py' 2>/dev/null | sort)
+mapfile -t typed < <(find python_bindings models tools -name '*.py' 2>/dev/null | sort)
 
 if [[ ${#cpp_files[@]} -gt 0 ]]; then
   run "clang-format" clang-format --dry-run -Werror "${cpp_files[@]}"

@@ -30,6 +30,7 @@ PACKAGE = PurePosixPath("python_bindings/neuron_sim")
 FACE = PACKAGE / "__init__.py"
 EXTENSIONS = tuple(PACKAGE.parent / name for name in ("core_module", "torch_module"))
 COMPILED = ("._core", "._C", "._build")  # made by the build; they import nothing of the package
+LOADER = "_C.py"  # gives way to the compiled module of its name
 #: Data; the tests, which mirror the tree; what `neuron-sim run` puts on paths (see its package).
 UNDOCUMENTED = (
     "tests/", ".", f"{PACKAGE}/fidelity/data", f"{PACKAGE}/fidelity/traces/", f"{PACKAGE}/run/bin",
@@ -104,9 +105,9 @@ def imports(
 def python_edges(root: Path, files: list[PurePosixPath]) -> Edges:
     """Which module of the package imports which."""
     edges: Edges = defaultdict(dict)
-    known = set(files)
+    known = {file for file in files if PACKAGE in file.parents}
     for file in files:
-        if PACKAGE not in file.parents or file.suffix != ".py":
+        if file not in known or file.suffix != ".py":
             continue
         tree = ast.parse((root / file).read_text(encoding="utf-8"))
         checked = {
@@ -141,7 +142,7 @@ def rooms(files: list[PurePosixPath]) -> list[str]:
     """The rooms of the package and the folders of the extension modules."""
     package = {room(file) for file in files if PACKAGE in file.parents and file.suffix == ".py"}
     folders = {str(file.parent) for file in files if file.parent.parent in EXTENSIONS}
-    return sorted(package - {FACE.name} | folders)
+    return sorted(package - {FACE.name, LOADER} | folders)
 
 
 def room_edges(modules: Edges) -> Edges:
