@@ -99,6 +99,7 @@ report([
 """
 
 
+@pytest.mark.torch
 def test_torch_and_its_compiler_run_on_it(trn9):
     result = run_apart(TORCH, NEURON_SIM_ARCH=trn9, NEURON_SIM_STRICT="1").result()
     assert result == [[5, 0], "NeuronCore-v5", True, 78.0]

@@ -74,7 +74,8 @@ def test_every_command_with_a_result_prints_it_as_json():
     "arguments", [["arch", "list"], ["arch", "show", "trn2", "dma.*"],
         ["arch", "diff", "trn1", "trn1"], ["explain", "nc_matmul"],
         ["fidelity", "--clone-lines", "folder"], ["fleet", "--list"],
-        ["fleet", "--timing-only", "--test-case", SMALL], ["info"], ["model", "--list"],
+        ["fleet", "--timing-only", "--test-case", SMALL], ["info"],
+        pytest.param(["model", "--list"], marks=pytest.mark.torch),
         ["sweep", *STUDY, "--over", "P=64,129"], ["tune", *STUDY, "--over", "P=64,129"]],
 )  # fmt: skip
 def test_standard_output_and_the_file_have_the_result_alone(capfd, folder, arguments):

@@ -153,6 +153,7 @@ def test_the_installed_package_of_the_vendor_wins_unless_overridden(tmp_path, ov
     assert (out, err) == (f"{not override}\n", "")
 
 
+@pytest.mark.torch
 def test_a_library_with_support_for_neuron_sees_torch_xla_once_the_script_has_imported_it(tmp_path):
     asks = (
         "from importlib.util import find_spec\ndef found(): return bool(find_spec('torch_xla'))\n"

@@ -216,6 +216,7 @@ def test_the_command_continues_after_an_interruption(tmp_path, rows):
     assert path.read_text().count("\n") == 200
 
 
+@pytest.mark.torch
 def test_models_are_timed_with_the_options_of_their_command(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tiny.py").write_text(
