@@ -2,6 +2,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
@@ -24,7 +25,6 @@
 #include "python_bindings/core_module/program/build_kernel.h"
 #include "python_bindings/core_module/program/facts.h"
 #include "python_bindings/core_module/program/program_timing.h"
-#include "python_bindings/core_module/program/recording_bindings.h"
 #include "python_bindings/core_module/signals.h"
 #include "python_bindings/core_module/tracing/bindings.h"
 #include "python_bindings/core_module/tracing/objects.h"
@@ -135,18 +135,6 @@ nb::dict time_kernel(const std::string& kernel, const std::vector<std::vector<in
   return program_timing_with_overlaps(*built(kernel, shapes, dtype, architecture, options));
 }
 
-nb::bytes trace_kernel(const std::string& kernel, const std::vector<std::vector<int64_t>>& shapes,
-                       const std::string& dtype, const std::string& architecture,
-                       const nb::dict& options) {
-  return perfetto_bytes(*built(kernel, shapes, dtype, architecture, options), {});
-}
-
-std::string list_kernel(const std::string& kernel, const std::vector<std::vector<int64_t>>& shapes,
-                        const std::string& dtype, const std::string& architecture,
-                        const nb::dict& options) {
-  return listing(*built(kernel, shapes, dtype, architecture, options));
-}
-
 nb::list settings_table() {
   nb::list rows;
   for (const Setting& each : settings()) {
@@ -231,17 +219,13 @@ NB_MODULE(_core, m) {
         "Names and values of the queries that are answered at compile time.");
   m.def("rounded", &rounded, nb::arg("values"), nb::arg("dtype"),
         "fp32 values [N] after one rounding to `dtype` and back. Other arrays become fp32 first.");
-  m.def("kernels", &kernel_names, "Names that time_kernel, trace_kernel and list_kernel know.");
+  m.def("kernels", &kernel_names, "Names that time_kernel and build_kernel know.");
   const char* arguments =
       "shapes: of the inputs, in order; dtype of all of them; architecture: a name or a TOML file; "
       "options: of the kernel, by name, each an int or a str.";
   m.def("time_kernel", &time_kernel, nb::arg("kernel"), nb::arg("shapes"),
         nb::arg("dtype") = "float32", nb::arg("architecture") = kDefaultArchitecture,
         nb::arg("options") = nb::dict(), arguments);
-  m.def("trace_kernel", &trace_kernel, nb::arg("kernel"), nb::arg("shapes"),
-        nb::arg("dtype") = "float32", nb::arg("architecture") = kDefaultArchitecture,
-        nb::arg("options") = nb::dict(), arguments);
-  m.def("list_kernel", &list_kernel, nb::arg("kernel"), nb::arg("shapes"),
-        nb::arg("dtype") = "float32", nb::arg("architecture") = kDefaultArchitecture,
-        nb::arg("options") = nb::dict(), arguments);
+  m.def("build_kernel", &built, nb::arg("kernel"), nb::arg("shapes"), nb::arg("dtype") = "float32",
+        nb::arg("architecture") = kDefaultArchitecture, nb::arg("options") = nb::dict(), arguments);
 }

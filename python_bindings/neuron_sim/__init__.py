@@ -5,10 +5,12 @@ device by itself (`torch.ones(3, device="neuron_sim")` needs no import); with
 `TORCH_DEVICE_BACKEND_AUTOLOAD=0`, `import neuron_sim.torch_device` registers it.
 """
 
+from importlib import import_module as _import_module
 from importlib import util as _util
 from importlib.metadata import PackageNotFoundError as _PackageNotFoundError
 from importlib.metadata import version as _version
 from os import path as _path
+from typing import TYPE_CHECKING, Any
 
 from neuron_sim._build import VERSION as __version__
 from neuron_sim.layer_report import report
@@ -17,16 +19,43 @@ from neuron_sim.sanitizer.checking import Finding, SanitizeError, sanitize
 from neuron_sim.terminal.extras import explained as _explained
 from neuron_sim.torch_backend import registration as _registration
 
+if TYPE_CHECKING:
+    from neuron_sim.hardware import Architecture, Fact, architecture
+    from neuron_sim.timing import TimedKernel, time_kernel, trace
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _ON_FIRST_USE:
+            raise AttributeError(f"module 'neuron_sim' has no attribute '{name}'")
+        return getattr(_import_module(_ON_FIRST_USE[name]), name)
+
+
 __all__ = [
+    "Architecture",
+    "Fact",
     "Finding",
     "SanitizeError",
+    "TimedKernel",
     "__version__",
     "_autoload",
+    "architecture",
     "cmake_prefix_path",
     "library_path",
     "report",
     "sanitize",
+    "time_kernel",
+    "trace",
 ]
+
+_ON_FIRST_USE = {
+    **dict.fromkeys(("Architecture", "Fact", "architecture"), "neuron_sim.hardware"),
+    **dict.fromkeys(("TimedKernel", "time_kernel", "trace"), "neuron_sim.timing"),
+}
+"""Modules that import the compiled module, by the names that they give."""
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ON_FIRST_USE})
 
 
 def _autoload() -> None:

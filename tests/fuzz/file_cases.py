@@ -71,7 +71,7 @@ def _use_architecture(path: str) -> None:
         for name in ("body_us", "latency_us", "profile_us"):
             if not (math.isfinite(time[name]) and time[name] >= 0):
                 raise FoundError(f"an architecture gives a {name} that is no time", f"{time[name]}")
-        _core.trace_kernel(kernel, sizes, architecture=path)
+        _core.build_kernel(kernel, sizes, architecture=path).perfetto()
 
 
 def architecture(source: random.Random) -> str:

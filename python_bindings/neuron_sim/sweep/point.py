@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from neuron_sim import _core, settings
+from neuron_sim.hardware import override_file
 from neuron_sim.run import aliases
 from neuron_sim.sweep.inputs import declared_input, size_names
 from neuron_sim.sweep.study import ARCHITECTURE, MODEL, Point, Study, Value
@@ -54,7 +55,7 @@ def _architecture(study: Study, point: Point) -> Iterator[None]:
         if changes:
             chosen = os.path.join(folder, "point.toml")
             with open(chosen, "w", encoding="utf-8") as file:
-                file.write(override_file(base, changes))
+                file.write(override_file(base, changes, "point"))
         os.environ[settings.ARCHITECTURE] = chosen
         try:
             yield
@@ -62,13 +63,6 @@ def _architecture(study: Study, point: Point) -> Iterator[None]:
             os.environ[settings.ARCHITECTURE] = before
             if not before:  # an empty variable counts as unset
                 os.environ.pop(settings.ARCHITECTURE)
-
-
-def override_file(base: str, changes: Mapping[str, Value]) -> str:
-    """The text of an architecture file: a base and its [override]s."""
-    lines = [f"base = {json.dumps(base)}", 'name = "point"', "[override]"]
-    lines += [f"{json.dumps(name)} = {json.dumps(value)}" for name, value in changes.items()]
-    return "\n".join(lines) + "\n"
 
 
 def arguments_of(point: Point) -> dict[str, Value]:

@@ -220,7 +220,7 @@ def test_a_toml_file_with_a_base_changes_the_time(tmp_path):
     fast = _core.time_kernel("vector_add", shapes, architecture="trn2")
     assert slow["body_us"] > fast["body_us"]
     assert slow["bottleneck"] == "Vector" and slow["dma_bytes"] == fast["dma_bytes"]
-    listing = _core.list_kernel("vector_add", shapes, architecture=str(path))
+    listing = _core.build_kernel("vector_add", shapes, architecture=str(path)).listing()
     assert listing.startswith("kernel vector_add for slow\n")
 
 

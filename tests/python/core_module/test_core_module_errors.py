@@ -21,9 +21,9 @@ SHAPES = {
 
 
 def message_of(error: type[Exception], *arguments, **options) -> str:
-    """The sentence of the error, which all three functions must raise alike."""
+    """The sentence of the error, which both functions must raise alike."""
     messages = set()
-    for function in (_core.time_kernel, _core.trace_kernel, _core.list_kernel):
+    for function in (_core.time_kernel, _core.build_kernel):
         with pytest.raises(error) as caught:
             function(*arguments, **options)
         assert type(caught.value) is error

@@ -78,7 +78,7 @@ def test_options_decide_the_program():
 @pytest.mark.parametrize("kernel", SHAPES)
 def test_a_trace_holds_every_instruction_within_the_body(kernel, architecture):
     arguments = (kernel, SHAPES[kernel], "float32", architecture)
-    trace = PerfettoFile(_core.trace_kernel(*arguments))
+    trace = PerfettoFile(_core.build_kernel(*arguments).perfetto())
     timing = _core.time_kernel(*arguments)
     slices = [each for track in trace.slices.values() for each in track]
     values = [annotations for _, _, _, annotations, _ in slices]
@@ -92,7 +92,8 @@ def test_a_trace_holds_every_instruction_within_the_body(kernel, architecture):
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("kernel", SHAPES)
 def test_a_listing_names_kernel_architecture_and_instructions(kernel, architecture):
-    lines = _core.list_kernel(kernel, SHAPES[kernel], "float32", architecture).splitlines()
+    program = _core.build_kernel(kernel, SHAPES[kernel], "float32", architecture)
+    lines = program.listing().splitlines()
     assert lines[0] == f"kernel {kernel} for {architecture}"
     known = set(_core.instructions())
     operations = [line.split("(")[0].split()[-1] for line in lines[1:] if "(dst=" in line]
@@ -105,8 +106,8 @@ def test_two_processes_give_the_same_numbers():
         f"for kernel, shapes in {SHAPES!r}.items():\n"
         "    for architecture in core.architectures():\n"
         "        print(core.time_kernel(kernel, shapes, 'float32', architecture))\n"
-        "        print(core.trace_kernel(kernel, shapes, 'float32', architecture))\n"
-        "        print(core.list_kernel(kernel, shapes, 'float32', architecture))\n"
+        "        program = core.build_kernel(kernel, shapes, 'float32', architecture)\n"
+        "        print(program.perfetto(), program.listing())\n"
     )
     first = in_new_process(program)
     assert first == in_new_process(program)

@@ -83,6 +83,12 @@ def test_tutorials_have_blocks_and_all_are_listed():
         assert len(blocks(f"docs/tutorials/{page}")) >= 3, page
 
 
+def test_what_users_read_uses_the_public_interface():
+    pages = [ROOT / "README.md", *ROOT.glob("docs/tutorials/*.md"), *ROOT.glob("models/**/*.py")]
+    assert len(pages) > 20
+    assert [page for page in pages if re.search(r"\b_core\b", page.read_text())] == []
+
+
 def test_the_map_lists_every_page_once():
     links = LINK.findall((ROOT / "docs/README.md").read_text(encoding="utf-8"))
     listed = [target for target, _ in links]

@@ -61,8 +61,9 @@ def test_the_model_command_prints_the_row_of_the_table_below_it(tmp_path):
     assert f"{printed['latency_ms']:.3f}" == row["simulated ms"]
 
 
-def test_the_kernel_that_is_timed_prints_the_row_of_the_table_below_it():
-    (code,) = re.findall(r"```python\n(from neuron_sim import _core\n.*?)```", README, re.DOTALL)
+def test_the_kernel_that_is_timed_prints_the_row_of_the_table_below_it(tmp_path, monkeypatch):
+    (code,) = re.findall(r"```python\n(import neuron_sim\n.*?)```", README, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(code)
     (row,) = (row for row in cells_of(README, "trn2 us") if row["kernel"] == "matmul")

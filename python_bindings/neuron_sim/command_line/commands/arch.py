@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from neuron_sim import _core
+from neuron_sim.hardware import fact_value
 from neuron_sim.terminal.arguments import (
     ARCHITECTURE_FORMS,
     DIFFERENCE_FAILS,
@@ -137,22 +138,14 @@ def shown(
 def _fact(key: str, fact: Mapping[str, Any]) -> dict[str, Any]:
     names = ("unit", "certainty", "source")
     rest = {name: fact[name] for name in names if name in fact}
-    return {"value": value_of(key, fact), **rest}
-
-
-def value_of(key: str, fact: Mapping[str, Any]) -> Any:
-    """The value as its file has it: a flag, a whole number or a float."""
-    value = fact["value"]
-    if key.startswith("features."):
-        return bool(value)
-    return int(value) if value == int(value) else value
+    return {"value": fact_value(key, fact["value"]), **rest}
 
 
 def differences(first: Facts, second: Facts) -> list[dict[str, Any]]:
     """Rows of the facts whose values differ, with their ratio where both are numbers."""
     rows = []
     for key, fact in first.items():
-        values = value_of(key, fact), value_of(key, second[key])
+        values = fact_value(key, fact["value"]), fact_value(key, second[key]["value"])
         if values[0] == values[1]:
             continue
         ratio = values[1] / values[0] if values[0] and not isinstance(values[0], bool) else None
