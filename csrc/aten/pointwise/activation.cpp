@@ -74,7 +74,12 @@ Value threshold(Arguments& a) {
 
 Value logit(Arguments& a) {
   Value x = a.value(0);
-  if (a.has(1) && a.number(1) >= 0) x = clamped(x, a.number(1), 1 - a.number(1));
+  if (a.has(1) && a.number(1) >= 0) {
+    const double least = a.number(1);
+    x = clamped(x, least, 1 - least);
+    // As on the CPU, the lower limit comes first where the limits are the wrong way round.
+    if (least > 0.5) x = select(compare(AluOp::kLess, a.value(0), least), a.constant(least), x);
+  }
   return call(Activation::kLog, x / (1.0 - x));
 }
 

@@ -237,3 +237,8 @@ def test_heaviside_of_nan_is_zero_as_on_the_cpu():
     with torch.no_grad():
         found = torch.heaviside(x.to(DEVICE), torch.tensor(0.5, device=DEVICE))
     assert found.tolist() == torch.heaviside(x, torch.tensor(0.5)).tolist() == [0, 0, 0.5, 1]
+
+
+@pytest.mark.parametrize("eps", [0.2, 0.5, 0.6, 1.5])
+def test_logit_limits_its_input_as_on_the_cpu_also_where_the_limits_cross(eps):
+    check(lambda x: torch.logit(x, eps), torch.tensor([0.0, 0.3, 0.5, 0.55, 0.7, 1.0, math.nan]))
