@@ -30,7 +30,7 @@ class Reads:
         nodes = [node for each in body for node in ast.walk(each)]
         for node in (function, *nodes):
             _check(code, node)
-        self.formats = any(_formats(node) for node in nodes)
+        self.formats = any(_formats(syntax, node) for node in nodes)
         names: list = [(True, "__class__", ())] if "__class__" in code.co_freevars else []
         for use in outer_uses(function):
             if use.stores:
@@ -81,15 +81,15 @@ def _check(code: CodeType, node: ast.AST) -> None:
             raise NotPure(f"'{code.co_name}' reads the attribute {name}")
 
 
-def _formats(node: ast.AST) -> bool:
+def _formats(syntax: Syntax, node: ast.AST) -> bool:
     """Whether a node may turn objects into text, or sets into sequences."""
     if isinstance(node, ast.BinOp | ast.AugAssign):
         return isinstance(node.op, ast.Mod)
     if isinstance(node, ast.Attribute):
         return node.attr in FORMATTING_ATTRIBUTES
-    if isinstance(node, ast.Set):
+    if isinstance(node, ast.Set) and isinstance(syntax.parent(node), ast.Compare):
         return not all(isinstance(each, ast.Constant) for each in node.elts)
-    return isinstance(node, ast.FormattedValue | ast.SetComp)
+    return isinstance(node, ast.FormattedValue | ast.Set | ast.SetComp)
 
 
 def _is_private(name: str) -> bool:
