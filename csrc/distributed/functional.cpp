@@ -29,9 +29,13 @@ DistributedBackend* backend_of(const Group& group) {
   return dynamic_cast<DistributedBackend*>(group->getBackend(c10::DeviceType::PrivateUse1).get());
 }
 
-/// The reduction that an argument names, "sum", or is.
+/// The reduction that an argument names, "sum", or is: a capsule, from torch 2.15 on.
 std::optional<c10d::ReduceOp> reduction_of(const c10::IValue& argument) {
-  if (!argument.isString()) return *argument.toCustomClass<c10d::ReduceOp>();
+  if (argument.isCapsule()) {
+    const auto object = argument.toCapsule();
+    const auto* const operation = dynamic_cast<const c10d::ReduceOp*>(object.get());
+    return operation == nullptr ? std::nullopt : std::optional(*operation);
+  }
   const std::string& name = argument.toStringRef();
   for (int type = c10d::ReduceOp::SUM; type <= c10d::ReduceOp::BXOR; ++type) {
     const c10d::ReduceOp operation(static_cast<c10d::ReduceOp::RedOpType>(type));

@@ -34,6 +34,13 @@ def allreduce_of_group_name():
     return torch.ops._c10d_functional.wait_tensor(result)
 
 
+def allreduce_of_object():
+    """Before torch 2.15 a reduction is a name."""
+    schema = torch.ops._c10d_functional.all_reduce.default._schema
+    takes_objects = schema.arguments[1].type.kind() == "AnyType"
+    return reduced(mine(), dist.ReduceOp.MAX if takes_objects else "max").wait()
+
+
 def allreduce_strided():
     whole = mine((6, 4))
     return [reduced(whole.t()[1:3]).wait(), whole]
@@ -105,6 +112,7 @@ CASES = {
         for function in (
             *(allreduce_of_group_name, allreduce_strided, allreduce_complex),
             *(allreduce_strided_on_one_rank, allreduce_coalesced, broadcast, compiled, launches),
+            allreduce_of_object,
             *(error_reduction, error_device),
         )
     },

@@ -44,6 +44,11 @@ def test_a_group_may_be_given_by_its_name(results):
         assert_all_equal([results[rank]["allreduce_of_group_name"]], [sum(both())])
 
 
+def test_a_reduction_may_be_an_object(results):
+    for rank in range(WORLD):
+        assert_all_equal([results[rank]["allreduce_of_object"]], [torch.maximum(*both())])
+
+
 def test_strided_and_complex_inputs_are_reduced_too(results):
     wholes = both((6, 4))
     numbers = [torch.complex(values(rank), -values(rank)) for rank in range(WORLD)]
