@@ -20,8 +20,8 @@ from neuron_sim.terminal.extras import explained as _explained
 from neuron_sim.torch_backend import registration as _registration
 
 if TYPE_CHECKING:
-    from neuron_sim.hardware import Architecture, Fact, architecture
-    from neuron_sim.timing import TimedKernel, time_kernel, trace
+    from neuron_sim.timeline.hardware import Architecture, Fact, architecture
+    from neuron_sim.timeline.timing import TimedKernel, time_kernel, trace
 else:
 
     def __getattr__(name: str) -> Any:
@@ -48,8 +48,8 @@ __all__ = [
 ]
 
 _ON_FIRST_USE = {
-    **dict.fromkeys(("Architecture", "Fact", "architecture"), "neuron_sim.hardware"),
-    **dict.fromkeys(("TimedKernel", "time_kernel", "trace"), "neuron_sim.timing"),
+    **dict.fromkeys(("Architecture", "Fact", "architecture"), "neuron_sim.timeline.hardware"),
+    **dict.fromkeys(("TimedKernel", "time_kernel", "trace"), "neuron_sim.timeline.timing"),
 }
 """Modules that import the compiled module, by the names that they give."""
 

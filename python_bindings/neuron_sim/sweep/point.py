@@ -17,11 +17,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from neuron_sim import _core, settings
-from neuron_sim.hardware import override_file
 from neuron_sim.run import aliases
 from neuron_sim.sweep.inputs import declared_input, size_names
 from neuron_sim.sweep.study import ARCHITECTURE, MODEL, Point, Study, Value
 from neuron_sim.terminal.exit_codes import failures_of, sentence_of
+from neuron_sim.timeline.hardware import override_file
 
 _environment = threading.Lock()  # the architecture is one of the process
 

@@ -18,7 +18,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from neuron_sim import _core
-from neuron_sim.hardware import fact_value
 from neuron_sim.terminal.arguments import (
     ARCHITECTURE_FORMS,
     DIFFERENCE_FAILS,
@@ -33,6 +32,7 @@ from neuron_sim.terminal.exit_codes import SUCCESS
 from neuron_sim.terminal.json_output import add_json
 from neuron_sim.terminal.suggestions import did_you_mean
 from neuron_sim.terminal.tables import print_table
+from neuron_sim.timeline.hardware import fact_value
 from neuron_sim.timeline.peaks import dma_bandwidth, hbm_bandwidth, peak_operations
 
 SUMMARY = "list, show and compare architectures"

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 from neuron_sim import _core
 from neuron_sim.files import write_whole
 from neuron_sim.terminal.arguments import chosen_architecture
-from neuron_sim.timeline import Advice, advise, write_timeline
+from neuron_sim.timeline.advice import Advice, advise
+from neuron_sim.timeline.page import write_timeline
 
 
 @dataclass(frozen=True)
@@ -103,9 +104,7 @@ def trace(
         raise TypeError(f"{kernel!r:.60} is no NKI kernel: it lacks the decorator @nki.jit.")
     call = kernel.call(*arguments, **keywords)
     call.architecture = _chosen(architecture) or call.architecture
-    from neuron_sim.nki.tracing.errors import entry  # slow to import, but for kernels
-
-    traced = entry(call.trace)()
+    traced = call.trace()
     traced.decide_loops(call.arrays)
     return _timed(traced.program, traced.log)
 
