@@ -29,8 +29,7 @@ MOST_SECONDS, MOST_MEGABYTES = 60, 200
 """From `pip install` to a kernel's timeline page, and what that adds to the environment."""
 SUITES = (
     "nki", "timeline", "command_line", "core_module", "sweep", "tune", "fidelity",
-    "run/test_run_command.py", "package/test_extras.py", "test_hardware.py", "test_timing.py",
-    "test_new_generation.py",
+    "run/test_run_command.py", "package/test_extras.py", "test_new_generation.py",
 )  # fmt: skip
 """Those of tests/python that kernels without torch need."""
 COMPILED = """\
