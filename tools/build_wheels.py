@@ -96,7 +96,9 @@ def torch_folder(version: str) -> Path:
         wheel = next(folder.glob("torch-*.whl"))
         with zipfile.ZipFile(wheel) as archive:
             names = [name for name in archive.namelist() if OF_TORCH.fullmatch(name)]
-            archive.extractall(folder, sorted(names, key=lambda name: name.endswith("version.py")))
+            names.sort(key=lambda name: name.endswith("version.py"))  # the mark of a whole folder
+            for name in names:
+                archive.extract(name, folder)
         wheel.unlink()
     return folder / "torch"
 

@@ -137,7 +137,7 @@ def check_consumer(environment: Environment) -> None:
     for name in ("consumer", "cpp"):
         shutil.copytree(ROOT / "models" / name, environment.work / name)
     program = "import neuron_sim; print(neuron_sim.cmake_prefix_path())"
-    command = [environment.bin / "python", "-c", program]
+    command = [str(environment.bin / "python"), "-c", program]
     prefix = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     build = environment.work / "build"
     options = (f"-DCMAKE_PREFIX_PATH={prefix}", "-DPROGRAMS=custom_ops")

@@ -6,6 +6,7 @@ ModuleNotFoundError without torch or that package, ImportError when it serves ot
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import module_from_spec, spec_from_file_location
+from typing import TYPE_CHECKING, Any
 
 import neuron_sim_torch
 import torch
@@ -15,3 +16,7 @@ _spec = spec_from_file_location(__name__, _file)
 assert _spec is not None and _spec.loader is not None
 sys.modules[__name__] = _module = module_from_spec(_spec)
 _spec.loader.exec_module(_module)
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...

@@ -38,7 +38,7 @@ class LaunchProfile:
     """
 
     def __init__(self, folder: str) -> None:
-        from neuron_sim import _C  # type: ignore[attr-defined]  # needs torch
+        from neuron_sim import _C  # needs torch
 
         os.makedirs(folder, exist_ok=True)
         self._folder = folder

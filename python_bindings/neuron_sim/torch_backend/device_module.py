@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import torch
 
-from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim import _C
 from neuron_sim.sanitizer.checking import Finding, SanitizeError, sanitize
 from neuron_sim.settings import device_name, semantics
 from neuron_sim.torch_backend import amp, memory, random

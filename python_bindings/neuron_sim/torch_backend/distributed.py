@@ -10,7 +10,7 @@ from typing import Any
 
 import torch.distributed as distributed
 
-from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim import _C
 from neuron_sim.settings import device_name
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim import _C
 
 FallbackPolicy = Literal["allow", "warn", "error"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from neuron_sim import _C, _core  # type: ignore[attr-defined]
+from neuron_sim import _C, _core
 from neuron_sim.calling_place import calling_place
 from neuron_sim.files import write_whole
 from neuron_sim.terminal.tables import as_html

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
-from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim import _C
 from neuron_sim.files import write_whole
 from neuron_sim.torch_backend.state import DeviceLike, device_count, device_index
 

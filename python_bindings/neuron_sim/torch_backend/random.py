@@ -8,7 +8,7 @@ from typing import Literal, overload
 
 import torch
 
-from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim import _C
 from neuron_sim.torch_backend.state import DeviceLike, device_count, device_index
 
 RandomSource = Literal["host", "chip"]

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim import _C
 from neuron_sim.settings import VENDORS_NAME, device_name
 from neuron_sim.torch_backend.vendor_environment import warn_of_inert
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import torch
 
-from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim import _C
 from neuron_sim.settings import device_name
 from neuron_sim.torch_backend.state import DeviceLike, current_device, device_index
 

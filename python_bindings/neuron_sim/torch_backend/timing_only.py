@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim import _C
 
 
 def is_timing_only() -> bool:

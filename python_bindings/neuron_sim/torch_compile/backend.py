@@ -22,7 +22,7 @@ from torch._functorch._aot_autograd.logging_utils import get_aot_graph_name
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx import GraphModule
 
-from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim import _C
 from neuron_sim.settings import device_name, semantics
 from neuron_sim.torch_compile import artifacts, metrics
 from neuron_sim.torch_compile.compiled_graphs import CompiledGraph, note, note_run

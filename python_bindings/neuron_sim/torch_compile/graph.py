@@ -13,7 +13,7 @@ from torch._guards import TracingContext
 from torch._prims_common import suggest_memory_format
 from torch.fx import GraphModule, Interpreter, Node
 
-from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim import _C
 from neuron_sim.settings import device_name
 from neuron_sim.torch_compile.graph_source import source_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import torch
 
-from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim import _C
 from neuron_sim.run.torch_neuronx.xla_impl.traced_models import loaded
 
 __all__ = ["set_multicore", "set_neuron_cores"]

@@ -7,7 +7,7 @@ Names are without overload, "aten::add", once each. A program of torch.compile i
 
 from __future__ import annotations
 
-from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim import _C
 from neuron_sim.torch_backend.fallback import fallbacks, reset_fallback_counts
 
 _tally = _C.start_tally(False)

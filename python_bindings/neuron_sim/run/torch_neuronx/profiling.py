@@ -22,7 +22,7 @@ from typing import Any
 
 from torch._C._profiler import _ExperimentalConfig
 
-from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim import _C
 from neuron_sim.run.launch_profile import LaunchProfile
 
 __all__ = ["NeuronConfig", "NeuronProfiler", "ProfileMode"]

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim import _C
 from neuron_sim.run.torch_neuronx.xla_impl.traced_models import Split, loaded, run_split
 
 __all__ = ["DataParallel"]

@@ -22,7 +22,7 @@ from torch.fx import GraphModule
 from torch.fx.graph import CodeGen
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim import _C
 from neuron_sim.settings import device_name
 from neuron_sim.torch_compile.backend import compile_backend
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim import _C
 from neuron_sim.settings import device_name
 
 XLA = "xla"

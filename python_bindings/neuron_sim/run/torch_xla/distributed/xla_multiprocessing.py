@@ -10,7 +10,7 @@ from typing import Any
 import torch
 import torch.multiprocessing
 
-from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim import _C
 
 __all__ = ["MpModelWrapper", "MpSerialExecutor", "spawn"]
 

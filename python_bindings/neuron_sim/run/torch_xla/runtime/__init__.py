@@ -7,7 +7,7 @@ import os
 
 import torch.distributed as distributed
 
-from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim import _C
 
 __all__ = [
     "addressable_device_count",
