@@ -2,14 +2,13 @@
 // An aten operator with a device kernel, which may refuse its arguments.
 
 #include <ATen/core/boxing/KernelFunction.h>
+#include <c10/util/FunctionRef.h>
 #include <torch/library.h>
 
-#include <iterator>
 #include <string>
 #include <type_traits>
 
 #include "csrc/aten/dispatch/fallback.h"
-#include "csrc/launch/written_memory.h"
 #include "csrc/runtime/errors.h"
 
 namespace neuron_sim {
@@ -32,27 +31,12 @@ void check_castable(at::ScalarType dtype, const at::Tensor& out);
 /// RuntimeError as check_castable().
 at::Tensor& give_result(const at::Tensor& result, at::Tensor& out);
 
-/// Calls `function()`, the boxed body of an operator; a Refusal or a KernelError (the chip has no
-/// such dtype or no room) falls back with the reason. c10::Error when the body has already written
-/// an argument that the CPU would start from.
-template <typename Function>
-void run_or_fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack,
-                      Function&& function) {
-  std::string reason;
-  const WrittenMemory written;
-  try {
-    return function();
-  } catch (const Refusal& refusal) {
-    reason = refusal.reason;
-  } catch (const KernelError& error) {
-    if (error.kind() == ErrorKind::kIndex) throw_torch_error(error);  // found by the run itself
-    reason = error.what();
-  } catch (const SimulatorBug& bug) {
-    throw_torch_error(bug);
-  }
-  written.check_unchanged(op, *stack, reason);
-  fall_back(op, stack, reason);
-}
+/// Calls `function(stack)`, the boxed body of an operator; a Refusal or a KernelError (the chip has
+/// no such dtype or no room) falls back with the reason. c10::Error when the body has already
+/// written an argument that the CPU would start from. `function` gets a copy of the arguments
+/// unless it `keeps_arguments`: the fallback would miss what it moves out of the stack.
+void run_or_fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, bool keeps_arguments,
+                      c10::function_ref<void(torch::jit::Stack*)> function);
 
 /// Whether unboxing leaves an argument of that type on the stack; it moves lists and others out.
 template <typename Argument>
@@ -60,31 +44,24 @@ inline constexpr bool kStaysOnStack =
     std::is_same_v<Argument, const at::Tensor&> || std::is_same_v<Argument, at::Tensor&> ||
     std::is_same_v<Argument, const at::Scalar&> || std::is_arithmetic_v<Argument>;
 
+/// Calls a typed device kernel with the arguments on `stack`. Compiled once for all kernels of one
+/// signature, as unboxing is most of an operator's code.
 template <typename Result, typename... Arguments>
-constexpr bool all_stay_on_stack(Result (*)(Arguments...)) {
-  return (kStaysOnStack<Arguments> && ...);
+void run_typed(Result (*kernel)(Arguments...), const c10::OperatorHandle& op,
+               c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  using Functor = c10::impl::WrapFunctionIntoRuntimeFunctor<Result (*)(Arguments...)>;
+  Functor functor(kernel);
+  check_out_devices(op, *stack);
+  run_or_fall_back(op, stack, (kStaysOnStack<Arguments> && ...), [&](torch::jit::Stack* used) {
+    c10::impl::make_boxed_from_unboxed_functor<Functor, true>::call(&functor, op, keys, used);
+  });
 }
 
 /// The boxed form of a typed device kernel.
 template <auto Function>
 void boxed_kernel(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                   torch::jit::Stack* stack) {
-  using Pointer =
-      c10::CompileTimeFunctionPointer<std::remove_pointer_t<decltype(Function)>, Function>;
-  using Functor = typename c10::impl::WrapFunctionIntoFunctor<Pointer>::type;
-  Functor functor;
-  check_out_devices(op, *stack);
-  run_or_fall_back(op, stack, [&] {
-    using Boxed = c10::impl::make_boxed_from_unboxed_functor<Functor, true>;
-    if constexpr (all_stay_on_stack(Function)) return Boxed::call(&functor, op, keys, stack);
-    // The fallback would miss arguments that unboxing moves out of the stack.
-    const auto arguments = static_cast<std::ptrdiff_t>(op.schema().arguments().size());
-    torch::jit::Stack used(stack->end() - arguments, stack->end());
-    Boxed::call(&functor, op, keys, &used);
-    torch::jit::drop(*stack, static_cast<size_t>(arguments));
-    stack->insert(stack->end(), std::make_move_iterator(used.begin()),
-                  std::make_move_iterator(used.end()));
-  });
+  run_typed(Function, op, keys, stack);
 }
 
 /// Registers a typed function as a device kernel that may throw Refusal or KernelError before it

@@ -6,7 +6,9 @@
 #include <torch/library.h>
 
 #include <algorithm>
+#include <iterator>
 
+#include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/dispatch/host_call.h"
 #include "csrc/aten/dispatch/index_arithmetic.h"
 #include "csrc/aten/dispatch/narrowing.h"
@@ -243,6 +245,31 @@ void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const st
   }
   check();
   count_fallback(name, reason, call.account());
+}
+
+void run_or_fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, bool keeps_arguments,
+                      c10::function_ref<void(torch::jit::Stack*)> function) {
+  std::string reason;
+  const WrittenMemory written;
+  try {
+    if (keeps_arguments) return function(stack);
+    const auto arguments = static_cast<std::ptrdiff_t>(op.schema().arguments().size());
+    torch::jit::Stack used(stack->end() - arguments, stack->end());
+    function(&used);
+    torch::jit::drop(*stack, static_cast<size_t>(arguments));
+    stack->insert(stack->end(), std::make_move_iterator(used.begin()),
+                  std::make_move_iterator(used.end()));
+    return;
+  } catch (const Refusal& refusal) {
+    reason = refusal.reason;
+  } catch (const KernelError& error) {
+    if (error.kind() == ErrorKind::kIndex) throw_torch_error(error);  // found by the run itself
+    reason = error.what();
+  } catch (const SimulatorBug& bug) {
+    throw_torch_error(bug);
+  }
+  written.check_unchanged(op, *stack, reason);
+  fall_back(op, stack, reason);
 }
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {

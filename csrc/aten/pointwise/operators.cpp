@@ -258,7 +258,7 @@ class PointwiseKernel final : public c10::OperatorKernel {
   explicit PointwiseKernel(const PointwiseRow& row) : row_(row) {}
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/,
                   torch::jit::Stack* stack) {
-    run_or_fall_back(op, stack, [&] { PointwiseCall(op, row_, *stack).run(); });
+    run_or_fall_back(op, stack, true, [&](auto*) { PointwiseCall(op, row_, *stack).run(); });
   }
 
  private:
