@@ -43,32 +43,41 @@ function(neuron_sim_glob result)
   set(${result} ${found} PARENT_SCOPE)
 endfunction()
 
-# Compiles sources of a target four at a time, files of one folder together: they instantiate the
-# same templates of the standard library and of libtorch, which takes half to two thirds of the time
-# of a single file. More at a time would make the next build after a change to one file slow.
-# Sources that define an instruction or an operator are compiled alone, as each states the same
-# names (kName, kOp, kOperands, check, ...) in its anonymous namespace.
+# Compiles up to `size` sources of a target at a time, files of one folder together: they
+# instantiate the same templates of the standard library and of libtorch, which takes half to two
+# thirds of the time of a single file. More at a time would make the next build after a change to
+# one file slow. No two files of a group define the same name at the outermost level, as the files
+# of instructions do (kName, check, run, ...).
 option(NEURON_SIM_UNITY "Compile several files at a time" ON)
-function(neuron_sim_unity_groups target)
+function(neuron_sim_unity_groups target size)
   if(NOT NEURON_SIM_UNITY)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   foreach(source ${ARGN})
-    file(STRINGS "${source}" definition LIMIT_COUNT 1
-         REGEX "^constexpr std::string_view k(Name|Op) =")
-    if(definition OR source MATCHES "/device/isa/|/csrc/aten/pointwise/")
-      continue()
-    endif()
+    file(STRINGS "${source}" names REGEX "^[a-zA-Z].*[({=;]")
+    list(FILTER names EXCLUDE REGEX "^(namespace|using|[A-Z_]+\\()")
+    list(TRANSFORM names REPLACE "^(struct|class|enum|enum class) ([a-zA-Z0-9_]+).*" "\\2")
+    list(TRANSFORM names REPLACE "^[^({=;]*[ *&]([a-zA-Z0-9_]+) *(\\[|[({=;]).*" "\\1")
+    list(FILTER names INCLUDE REGEX "^[a-zA-Z0-9_]+$")
+    list(REMOVE_DUPLICATES names)
     cmake_path(GET source PARENT_PATH folder)
-    string(MD5 key "${folder}")
-    if(NOT DEFINED count_${key})
-      set(count_${key} 0)
-    endif()
-    math(EXPR group "${count_${key}} / 4")
-    math(EXPR count_${key} "${count_${key}} + 1")
     cmake_path(RELATIVE_PATH folder BASE_DIRECTORY "${PROJECT_SOURCE_DIR}")
-    string(REPLACE "/" "_" name "${folder}_${group}")
+    string(REPLACE "/" "_" folder "${folder}")
+    set(group 0)
+    while(TRUE)
+      set(name "${folder}_${group}")
+      set(both ${names_${name}} ${names})
+      list(LENGTH both count)
+      list(REMOVE_DUPLICATES both)
+      list(LENGTH both different)
+      if(NOT DEFINED count_${name} OR (count_${name} LESS size AND count EQUAL different))
+        break()
+      endif()
+      math(EXPR group "${group} + 1")
+    endwhile()
+    set(names_${name} ${both})
+    math(EXPR count_${name} "0${count_${name}} + 1")
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${name})
   endforeach()
 endfunction()

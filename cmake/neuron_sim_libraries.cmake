@@ -24,7 +24,7 @@ if(core_sources)
   target_precompile_headers(neuron_sim_core PRIVATE
     <algorithm> <array> <cmath> <functional> <map> <memory> <optional> <set> <span> <string>
     <string_view> <unordered_map> <utility> <vector>)
-  neuron_sim_unity_groups(neuron_sim_core ${core_sources})
+  neuron_sim_unity_groups(neuron_sim_core 4 ${core_sources})
   target_link_libraries(neuron_sim_core
     PUBLIC Threads::Threads
     PRIVATE neuron_sim_flags fmt::fmt-header-only neuron_sim_tomlplusplus)
@@ -57,7 +57,7 @@ if(NEURON_SIM_TORCH AND TARGET neuron_sim_core AND torch_sources)
     <ATen/TensorOperators.h> <ATen/WrapDimUtils.h> <ATen/core/dispatch/Dispatcher.h>
     <ATen/native/Resize.h> <ATen/ops/empty.h> <c10/core/DeviceGuard.h> <torch/library.h>
     <algorithm> <array> <functional> <map> <string> <vector>)
-  neuron_sim_unity_groups(torch_neuron_sim ${torch_sources})
+  neuron_sim_unity_groups(torch_neuron_sim 6 ${torch_sources})
   # A header of torch's profiler includes those of Kineto by their bare names.
   get_target_property(folders neuron_sim::torch INTERFACE_INCLUDE_DIRECTORIES)
   list(TRANSFORM folders APPEND /kineto)

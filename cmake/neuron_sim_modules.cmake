@@ -7,7 +7,7 @@ if(NEURON_SIM_PYTHON AND TARGET neuron_sim_core AND core_module_sources)
   target_precompile_headers(_core PRIVATE
     <nanobind/nanobind.h> <nanobind/stl/string.h> <nanobind/stl/vector.h>
     <algorithm> <array> <functional> <map> <optional> <span> <string> <string_view> <vector>)
-  neuron_sim_unity_groups(_core ${core_module_sources})
+  neuron_sim_unity_groups(_core 4 ${core_module_sources})
   target_link_libraries(_core PRIVATE neuron_sim_flags neuron_sim_core)
 endif()
 
@@ -17,7 +17,7 @@ if(NEURON_SIM_PYTHON AND TARGET torch_neuron_sim AND torch_module_sources)
   Python_add_library(_C MODULE WITH_SOABI ${torch_module_sources})
   target_compile_definitions(_C PRIVATE TORCH_EXTENSION_NAME=_C)
   target_precompile_headers(_C PRIVATE <torch/csrc/utils/pybind.h>)
-  neuron_sim_unity_groups(_C ${torch_module_sources})
+  neuron_sim_unity_groups(_C 6 ${torch_module_sources})
   target_link_libraries(_C PRIVATE neuron_sim_flags torch_neuron_sim
                                    "${NEURON_SIM_TORCH_FOLDER}/lib/libtorch_python.so")
 endif()

@@ -106,7 +106,7 @@ Gradients backward_on_device(const Tensor& gradient, const Tensor& x, const Tens
   return {of_x, of_bias};
 }
 
-const BackwardOp kBackward{
+const BackwardOp kActivationBackward{
     "bias_add_activation_backward(Tensor gradient, Tensor x, Tensor bias, str activation)"
     " -> (Tensor, Tensor)",
     backward_on_meta, backward_on_cpu, backward_on_device};
@@ -119,7 +119,7 @@ Tensor bias_add_activation(const Tensor& x, const Tensor& bias, std::string_view
 
 Gradients bias_add_activation_gradients(const Tensor& gradient, const Tensor& x, const Tensor& bias,
                                         std::string_view activation) {
-  return kBackward(gradient, x, bias, activation);
+  return kActivationBackward(gradient, x, bias, activation);
 }
 
 }  // namespace neuron_sim

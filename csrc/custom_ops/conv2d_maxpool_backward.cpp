@@ -152,7 +152,7 @@ auto Conv2dMaxpoolBackward<Forward(Arguments...)>::on_device(const Tensor& gradi
 
 namespace {
 
-const BackwardOp kBackward{
+const BackwardOp kConvolutionBackward{
     c10::str("conv2d_maxpool_backward(Tensor gradient, ", kConv2dMaxpoolArguments,
              ", bool[3] output_mask=[True, True, True]) -> (Tensor, Tensor, Tensor)"),
     Backward::on_meta, Backward::on_cpu, Backward::on_device};
@@ -163,7 +163,7 @@ template <typename... Arguments>
 variable_list Conv2dMaxpoolBackward<Forward(Arguments...)>::gradients(
     const Gradient& gradient, const Kept<Arguments>&... arguments) {
   const auto [of_input, of_weight, of_bias] =
-      kBackward(gradient.of_result, argument_of(arguments)...,
+      kConvolutionBackward(gradient.of_result, argument_of(arguments)...,
                 Wanted{gradient.wanted[0], gradient.wanted[1], gradient.wanted[2]});
   return {of_input, of_weight, of_bias};
 }
