@@ -52,7 +52,11 @@ if(NEURON_SIM_TORCH AND TARGET neuron_sim_core AND torch_sources)
   target_link_libraries(torch_neuron_sim
     PUBLIC neuron_sim_core neuron_sim::torch
     PRIVATE neuron_sim_flags neuron_sim_reference)
-  # Headers of libtorch take three quarters of the time that a file of csrc/ takes to compile.
+  # Headers of torch then include the operators that they call, not all two thousand.
+  target_compile_definitions(torch_neuron_sim PUBLIC AT_PER_OPERATOR_HEADERS)
+  # Headers of libtorch take three quarters of the time that a file of csrc/ takes to compile. Other
+  # targets reuse them as they are precompiled here, so with no macro of this target's own.
+  set_target_properties(torch_neuron_sim PROPERTIES DEFINE_SYMBOL "")
   target_precompile_headers(torch_neuron_sim PRIVATE
     <ATen/TensorOperators.h> <ATen/WrapDimUtils.h> <ATen/core/dispatch/Dispatcher.h>
     <ATen/native/Resize.h> <ATen/ops/empty.h> <c10/core/DeviceGuard.h> <torch/library.h>

@@ -5,6 +5,10 @@
 function(neuron_sim_link_backend target)
   target_link_libraries(${target} PRIVATE neuron_sim_flags torch_neuron_sim)
   target_link_options(${target} PRIVATE LINKER:--no-as-needed)
+  # The headers that are precompiled for the library, whose position-independent code they are.
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${target} PRIVATE -fPIC)
+  target_precompile_headers(${target} REUSE_FROM torch_neuron_sim)
 endfunction()
 
 if(NEURON_SIM_MODELS AND TARGET torch_neuron_sim)

@@ -4,7 +4,8 @@
 //
 //   digits_cnn MODEL.pt TESTSET.pt [DEVICE]
 
-#include <torch/script.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/jit/serialization/import.h>
 
 #include <iostream>
 #include <stdexcept>
@@ -15,11 +16,11 @@ namespace {
 
 constexpr int kShownPredictions = 16;
 
-int run(const char* model_path, const char* test_path, const torch::Device& device) {
+int run(const char* model_path, const char* test_path, const at::Device& device) {
   if (!device.is_privateuseone()) {
     throw std::invalid_argument("DEVICE must be neuron_sim or neuron_sim:INDEX");
   }
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   torch::jit::Module model = torch::jit::load(model_path);
   const torch::jit::Module test_set = torch::jit::load(test_path);
   const at::Tensor images = test_set.attr("images").toTensor();
@@ -55,7 +56,7 @@ int main(int argc, char** argv) {
   }
   neuron_sim::initialize();
   try {
-    return run(argv[1], argv[2], torch::Device(argc == 4 ? argv[3] : "neuron_sim"));
+    return run(argv[1], argv[2], at::Device(argc == 4 ? argv[3] : "neuron_sim"));
   } catch (const c10::Error& error) {
     std::cerr << "digits_cnn: " << error.what_without_backtrace() << '\n';
     return 1;

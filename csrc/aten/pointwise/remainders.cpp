@@ -10,6 +10,7 @@
 #include <ATen/ops/div.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/remainder.h>
+#include <ATen/ops/result_type_native.h>
 #include <ATen/ops/where.h>
 #include <c10/core/DeviceGuard.h>
 
