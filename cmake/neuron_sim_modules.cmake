@@ -4,6 +4,10 @@
 neuron_sim_glob(core_module_sources python_bindings/core_module/*.cpp)
 if(NEURON_SIM_PYTHON AND TARGET neuron_sim_core AND core_module_sources)
   nanobind_add_module(_core NOMINSIZE ${core_module_sources})
+  # Its twelve sources as one, which nanobind has for builds without CMake.
+  get_target_property(nanobind _core LINK_LIBRARIES)
+  list(FILTER nanobind INCLUDE REGEX "^nanobind")
+  set_target_properties(${nanobind} PROPERTIES SOURCES "${NB_DIR}/src/nb_combined.cpp")
   target_precompile_headers(_core PRIVATE
     <nanobind/nanobind.h> <nanobind/stl/string.h> <nanobind/stl/vector.h>
     <algorithm> <array> <functional> <map> <optional> <span> <string> <string_view> <vector>)
