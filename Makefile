@@ -2,6 +2,7 @@
 #   make demo    build, install the packages and run models/demo.py
 #   make test    core tests on a sanitized library, ctest, pytest
 #   make test-torch    PyTorch's own databases and test files on the device
+#   make test-versions    the Python tests with every pair of Python and torch; hours
 #   make test-browser    the timeline page in Debian's chromium
 #   make fuzz    random operators, kernels, programs, files and commands (CASES=1000 of each class)
 #   make models   networks on the device against the CPU; writes docs/models.md; published models in
@@ -21,7 +22,7 @@ export PYTHON ?= python3
 IN_VENV := PATH="$(VENV)/bin:$$PATH"
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
-.PHONY: help setup setup-demo setup-lint build package wheel test-wheels demo test test-torch test-browser fuzz models test-sanitize test-threads coverage lint tidy format bench clean
+.PHONY: help setup setup-demo setup-lint build package wheel test-wheels demo test test-torch test-versions test-browser fuzz models test-sanitize test-threads coverage lint tidy format bench clean
 .NOTPARALLEL:
 
 help:
@@ -62,6 +63,9 @@ test: build
 test-torch: package
 	@$(IN_VENV) python tests/torch_suites
 	@$(IN_VENV) python tests/torch_suites/pytorch_files.py
+
+test-versions: package
+	@$(IN_VENV) python tools/torch_versions.py
 
 # The browser is large, so only this target installs it; elsewhere the tests are skipped.
 test-browser: package

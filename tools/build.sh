@@ -2,6 +2,7 @@
 # Configures and builds one preset in build/<preset>; for release also installs the Python packages
 # into the environment VENV. `build.sh package` builds and installs both packages alone,
 # `build.sh demo` also the C++ program of the demo, `build.sh --configure PRESET` only configures.
+# BUILD names another folder than build/release for the packages of an environment beside .venv.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 : "${VENV:=${VIRTUAL_ENV:-$PWD/.venv}}"
@@ -38,7 +39,7 @@ install_package() {
   rm -f "$stamp"
   PATH="$VENV/bin:$PATH" "$VENV/bin/python" -m pip --disable-pip-version-check install --quiet \
     --no-build-isolation --no-deps "$2" "${options[@]}" \
-    "--config-settings=build-dir=$PWD/build/release"
+    "--config-settings=build-dir=${BUILD:-$PWD/build/release}"
   echo "$key" >"$stamp"
 }
 

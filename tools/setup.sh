@@ -2,7 +2,8 @@
 # Brings a fresh Debian 12 to the point where everything builds: system packages, a virtual
 # environment, the Python packages of requirements-dev.txt. Does nothing when nothing is missing.
 # `setup.sh demo` installs what the demo needs, `setup.sh lint` also the programs that only lint
-# needs. VENV names the environment; PYTHON the interpreter it is created from.
+# needs. VENV names the environment; PYTHON the interpreter it is created from; TORCH a release of
+# torch other than the locked one, beside which the newest packages are installed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 : "${VENV:=${VIRTUAL_ENV:-$PWD/.venv}}" "${PYTHON:=python3}"
@@ -74,15 +75,18 @@ section() {
 
 install_section() {
   local key stamp="$VENV/.neuron_sim_setup_$1" folder
-  key=$(cat requirements-dev.txt requirements-lock.txt tools/setup.sh | sha256sum)
+  key="${TORCH:-} $(cat requirements-dev.txt requirements-lock.txt tools/setup.sh | sha256sum)"
   [[ -f "$stamp" && $(<"$stamp") == "$key" ]] && return
   local pip=("$VENV/bin/python" -m pip --disable-pip-version-check install --quiet)
   echo "setup: installing the packages that ${2}"
   folder=$(mktemp -d)
   section "$1" requirements-lock.txt >"$folder/lock.txt"
   section "$1" requirements-dev.txt >"$folder/requirements.txt"
-  if [[ $1 == demo ]]; then install_torch; fi
-  "${pip[@]}" --require-hashes --no-deps -r "$folder/lock.txt"
+  if [[ -n ${TORCH:-} ]]; then sed -i "s/^torch==.*/torch==$TORCH/" "$folder/requirements.txt"
+  else
+    if [[ $1 == demo ]]; then install_torch; fi
+    "${pip[@]}" --require-hashes --no-deps -r "$folder/lock.txt"
+  fi
   # Of a torch with CUDA, the packages that it needs; nothing otherwise.
   "${pip[@]}" -r "$folder/requirements.txt"
   rm -rf "$folder"

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Builds and tests neuron_sim with each pair of Python and torch, and stores what the tests gave.
+
+Usage: torch_versions.py [--pair 3.12+2.14.1]...; without --pair all of PAIRS, one after another.
+A pair has an environment and a build of its own in build/pairs, which a second run reuses. Results
+go to tests/python/torch_versions.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from xml.etree import ElementTree
+
+from build_wheels import ROOT, interpreter
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+from speed.host import processor
+
+PAIRS = ("3.11+2.13.0", "3.12+2.14.1", "3.13+2.15.0")
+"""Python and torch: every minor version of torch that is built for, with its newest release."""
+STORED = ROOT / "tests/python/torch_versions.json"
+PROGRAMS = ("model_digits_cnn", "model_custom_ops")
+"""What the tests run of models/cpp."""
+
+
+def test(pair: str) -> dict[str, int]:
+    """Tests by outcome in the environment of a pair, which is made and built before."""
+    python, torch = pair.split("+")
+    folder = ROOT / "build/pairs" / pair.replace("+", "-")
+    folder.mkdir(parents=True, exist_ok=True)
+    report = folder / "results.xml"
+    report.unlink(missing_ok=True)
+    environment = {
+        "VENV": str(folder / "venv"),
+        "VIRTUAL_ENV": str(folder / "venv"),
+        "BUILD": str(folder / "build"),
+        "PYTHON": str(interpreter(python)),
+        "TORCH": torch,
+        "NEURON_SIM_MODELS_DIR": str(folder / "build/models"),
+    }
+
+    def run(*command: str | Path, check: bool = True) -> None:
+        subprocess.run(command, cwd=ROOT, env=os.environ | environment, check=check)
+
+    run("tools/setup.sh")
+    run("tools/build.sh", "package")
+    run("cmake", "--build", folder / "build", "--target", *PROGRAMS)
+    workers = ("-n", str(os.cpu_count()), "--dist", "loadfile", f"--junit-xml={report}")
+    pytest = (folder / "venv/bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    run(*pytest, *workers, "tests/python", check=False)
+    return counts(report)
+
+
+def counts(report: Path) -> dict[str, int]:
+    """Tests by outcome, from pytest's JUnit report; an error counts as failed."""
+    outcome = {"failure": "failed", "error": "failed", "skipped": "skipped"}
+    tests = Counter(
+        next((outcome[child.tag] for child in case if child.tag in outcome), "passed")
+        for case in ElementTree.parse(report).iter("testcase")
+    )
+    return {name: tests[name] for name in ("passed", "skipped", "failed")}
+
+
+def main() -> int:
+    """Tests the chosen pairs; the end is 1 if a test failed."""
+    parser = argparse.ArgumentParser(description="Tests pairs of Python and torch.")
+    parser.add_argument("--pair", choices=PAIRS, action="append")
+    chosen = parser.parse_args().pair or PAIRS
+    rows = {}
+    if STORED.exists():
+        rows = {row["pair"]: row for row in json.loads(STORED.read_text(encoding="utf-8"))}
+    for pair in chosen:
+        today = datetime.date.today().isoformat()
+        rows[pair] = {"pair": pair, **test(pair), "date": today, "processor": processor()}
+        print(f"torch_versions: {rows[pair]}", flush=True)
+        lines = ",\n".join(json.dumps(rows[name]) for name in PAIRS if name in rows)
+        STORED.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    return int(any(rows[pair]["failed"] for pair in chosen))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
