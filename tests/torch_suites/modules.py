@@ -83,7 +83,7 @@ def check_module(name: str, dtype: torch.dtype, samples: int, activity: Activity
 
 
 def _trained(info: Any, options: dict[str, Any], device: str) -> list[torch.Tensor]:
-    """Two parameters after some steps on a quadratic loss."""
+    """Two parameters after some steps on a quadratic loss, towards its extreme value."""
     generator = torch.Generator().manual_seed(SEED)
     shapes = SHAPES.get(info.optim_cls.__name__, ((4, 5), (3,)))
     starts = [torch.randn(shape, generator=generator) for shape in shapes]
@@ -95,6 +95,7 @@ def _trained(info: Any, options: dict[str, Any], device: str) -> list[torch.Tens
     def closure() -> torch.Tensor:
         optimizer.zero_grad()
         loss = sum((w * p * p).sum() for w, p in zip(weights, parameters, strict=True))
+        loss = -loss if options.get("maximize") else loss
         loss.backward()
         return loss
 
