@@ -26,7 +26,7 @@ class WrittenMemoryTest : public testing::Test {
   static torch::jit::Stack refused(const char* name, const char* overload, torch::jit::Stack stack,
                                    const std::function<void()>& work) {
     const auto op = c10::Dispatcher::singleton().findSchemaOrThrow(name, overload);
-    run_or_fall_back(op, &stack, [&] {
+    run_or_fall_back(op, &stack, true, [&](torch::jit::Stack*) {
       work();
       throw Refusal{"a test says so"};
     });
