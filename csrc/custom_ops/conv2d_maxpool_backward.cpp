@@ -164,7 +164,7 @@ variable_list Conv2dMaxpoolBackward<Forward(Arguments...)>::gradients(
     const Gradient& gradient, const Kept<Arguments>&... arguments) {
   const auto [of_input, of_weight, of_bias] =
       kConvolutionBackward(gradient.of_result, argument_of(arguments)...,
-                Wanted{gradient.wanted[0], gradient.wanted[1], gradient.wanted[2]});
+                           Wanted{gradient.wanted[0], gradient.wanted[1], gradient.wanted[2]});
   return {of_input, of_weight, of_bias};
 }
 

@@ -92,7 +92,7 @@ def register() -> None:
     _check_name_is_free(name)
     if name == VENDORS_NAME:
         vendor_environment.apply(os.environ)
-    from neuron_sim import _C
+    from neuron_sim import _C  # needs torch
     from neuron_sim.torch_backend import (  # these need the library, which is loaded now
         attention_sharding,
         device_module,

@@ -136,7 +136,7 @@ def launch(traced: Any, tensors: list, computes: bool) -> list:
     Dense tensors of the declared dtypes are used in place; others (strided, or 64-bit) through a
     dense copy, which is written back when the kernel writes to it.
     """
-    from neuron_sim import _C
+    from neuron_sim import _C  # needs torch
 
     torch = sys.modules["torch"]
     inputs = [_dense(torch, *pair) for pair in zip(tensors, traced.inputs, strict=True)]
