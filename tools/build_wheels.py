@@ -106,7 +106,8 @@ def torch_folder(version: str) -> Path:
 def built_wheel(python: Path, source: Path, folder: Path, **definitions: object) -> Path:
     """The wheel of the package whose pyproject.toml is in `source`, as pip builds it."""
     tree = WORK / "tree"
-    (tree / "CMakeCache.txt").unlink(missing_ok=True)  # it holds the paths of another Python
+    for name in ("CMakeCache.txt", ".skbuild-info.json"):  # of another Python; objects stay
+        (tree / name).unlink(missing_ok=True)
     settings = [f"build-dir={tree}"]
     settings += [f"cmake.define.{name}={value}" for name, value in definitions.items()]
     options = [f"--config-settings={setting}" for setting in settings]

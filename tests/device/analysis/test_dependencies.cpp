@@ -12,7 +12,7 @@
 namespace neuron_sim {
 namespace {
 
-using Numbers = std::vector<std::vector<uint32_t>>;
+using Predecessors = std::vector<std::vector<uint32_t>>;
 
 /// Tiles of 8 fp32 per partition, and a tensor.
 class Bench {
@@ -24,7 +24,7 @@ class Bench {
   void move(const View& dst, const View& src) {
     builder.emit(DmaCopy{.dst = dst, .src = src, .engine = EngineKind::kSync});
   }
-  Numbers finish() { return dependencies(*builder.finish()); }
+  Predecessors finish() { return dependencies(*builder.finish()); }
 
   Builder builder{"dependencies", load_architecture("trn2")};
   View x = builder.argument("x", {128, 8}, Dtype::kFloat32);
@@ -38,7 +38,7 @@ TEST(Dependencies, AreWritesBeforeReadsAndReadsAndWritesBeforeWrites) {
   bench.copy(c, a, EngineKind::kScalar);  // 2 as well
   bench.move(a, bench.x);                 // 3 overwrites what 1 and 2 read
   bench.copy(b, c, EngineKind::kScalar);  // 4 overwrites what 1 wrote
-  EXPECT_EQ(bench.finish(), (Numbers{{}, {0}, {0}, {0, 1, 2}, {1, 2}}));
+  EXPECT_EQ(bench.finish(), (Predecessors{{}, {0}, {0}, {0, 1, 2}, {1, 2}}));
 }
 
 TEST(Dependencies, OfTilesApartAreNone) {
@@ -48,7 +48,7 @@ TEST(Dependencies, OfTilesApartAreNone) {
   bench.builder.emit(Memset{a.slice(1, 4, 4), 2, EngineKind::kGpSimd});
   bench.copy(b.slice(1, 0, 1), a.slice(1, 3, 1), EngineKind::kScalar);
   bench.copy(b.slice(1, 1, 1), a.slice(1, 4, 1), EngineKind::kScalar);
-  EXPECT_EQ(bench.finish(), (Numbers{{}, {}, {0}, {1}}));
+  EXPECT_EQ(bench.finish(), (Predecessors{{}, {}, {0}, {1}}));
 }
 
 TEST(Dependencies, WithinAnEngineAreReadsOfWhatItWrote) {
@@ -57,7 +57,7 @@ TEST(Dependencies, WithinAnEngineAreReadsOfWhatItWrote) {
   bench.builder.emit(Memset{a, 1, EngineKind::kVector});  // 0
   bench.copy(b, a);                                       // 1 reads it
   bench.copy(a, c);                                       // 2 overwrites it, in order
-  EXPECT_EQ(bench.finish(), (Numbers{{}, {0}, {}}));
+  EXPECT_EQ(bench.finish(), (Predecessors{{}, {0}, {}}));
 }
 
 TEST(Dependencies, OfSumsInPsumAreNotListed) {
@@ -69,7 +69,7 @@ TEST(Dependencies, OfSumsInPsumAreNotListed) {
   bench.builder.emit(
       NcMatmul{.dst = sum, .stationary = weights, .moving = weights, .accumulate = true});  // 2
   bench.copy(moving.slice(0, 0, 8), sum);                                                   // 3
-  EXPECT_EQ(bench.finish(), (Numbers{{}, {0}, {0}, {2}}));
+  EXPECT_EQ(bench.finish(), (Predecessors{{}, {0}, {0}, {2}}));
 }
 
 TEST(Dependencies, AreThoseOfEveryIteration) {
@@ -79,7 +79,7 @@ TEST(Dependencies, AreThoseOfEveryIteration) {
     bench.move(a.slice(1, i, 1), bench.x.slice(1, i, 1));
     bench.copy(b.slice(1, i, 1), a.slice(1, i, 1));
   });
-  EXPECT_EQ(bench.finish(), (Numbers{{}, {0}, {}, {2}, {}, {4}}));
+  EXPECT_EQ(bench.finish(), (Predecessors{{}, {0}, {}, {2}, {}, {4}}));
 }
 
 TEST(Dependencies, OfTwoCoresAreAnError) {

@@ -16,7 +16,7 @@ namespace {
 enum class Reader { kVector, kScalarSlice, kTensor, kTransfer, kGpSimd };
 
 /// `products` tiles of PSUM, all copied to SBUF before the copies are read.
-struct Copies {
+struct PsumCopies {
   int64_t products = 2, columns = 512;
   Reader reader = Reader::kVector;
   Dtype copied = Dtype::kFloat32, result = Dtype::kFloat32;
@@ -63,8 +63,9 @@ struct Copies {
   }
 };
 
-/// Copies out of PSUM that are left. The readers then compute the bytes of `same`.
-int64_t copies_left(const Copies& copies, const Copies& same, const PassSettings& settings) {
+/// PsumCopies out of PSUM that are left. The readers then compute the bytes of `same`.
+int64_t copies_left(const PsumCopies& copies, const PsumCopies& same,
+                    const PassSettings& settings) {
   StraightLine line = renamed_line(*copies.program());
   run_pass(line, "elide_psum_copies", settings);
   EXPECT_EQ(bytes_after(same.program()), bytes_after(placed(line)));
@@ -74,7 +75,7 @@ int64_t copies_left(const Copies& copies, const Copies& same, const PassSettings
   });
 }
 
-int64_t copies_left(const Copies& copies, const PassSettings& settings = {}) {
+int64_t copies_left(const PsumCopies& copies, const PassSettings& settings = {}) {
   return copies_left(copies, copies, settings);
 }
 
@@ -84,28 +85,29 @@ const PassSettings& rounding() {
 }
 
 TEST(ElidePsumCopies, VectorAndScalarReadPsumInstead) {
-  EXPECT_EQ(copies_left(Copies{}), 0);
-  EXPECT_EQ(copies_left(Copies{.products = 3, .columns = 38, .reader = Reader::kScalarSlice}), 0);
-  EXPECT_EQ(copies_left(Copies{.products = 1, .columns = 1}), 0);
+  EXPECT_EQ(copies_left(PsumCopies{}), 0);
+  EXPECT_EQ(copies_left(PsumCopies{.products = 3, .columns = 38, .reader = Reader::kScalarSlice}),
+            0);
+  EXPECT_EQ(copies_left(PsumCopies{.products = 1, .columns = 1}), 0);
 }
 
 TEST(ElidePsumCopies, WhatOtherEnginesReadStays) {
   for (const Reader reader : {Reader::kTensor, Reader::kTransfer, Reader::kGpSimd}) {
-    EXPECT_EQ(copies_left(Copies{.reader = reader}), 2);
+    EXPECT_EQ(copies_left(PsumCopies{.reader = reader}), 2);
   }
 }
 
 TEST(ElidePsumCopies, ACopyThatCastsStays) {
-  EXPECT_EQ(copies_left(Copies{.copied = Dtype::kBfloat16}), 2);
-  EXPECT_EQ(copies_left(Copies{.copied = Dtype::kFloat16}), 2);
+  EXPECT_EQ(copies_left(PsumCopies{.copied = Dtype::kBfloat16}), 2);
+  EXPECT_EQ(copies_left(PsumCopies{.copied = Dtype::kFloat16}), 2);
 }
 
 TEST(ElidePsumCopies, ReadersOfACopyThatRoundsGetItsSourceUnroundedWhenThatIsWanted) {
   for (const Dtype copied : {Dtype::kBfloat16, Dtype::kFloat16}) {
     for (const Reader reader : {Reader::kVector, Reader::kScalarSlice}) {
       for (const int64_t columns : {2, 38, 512}) {
-        const Copies rounded{.columns = columns, .reader = reader, .copied = copied};
-        const Copies exact{.columns = columns, .reader = reader};
+        const PsumCopies rounded{.columns = columns, .reader = reader, .copied = copied};
+        const PsumCopies exact{.columns = columns, .reader = reader};
         EXPECT_NE(bytes_after(rounded.program()), bytes_after(exact.program()));
         EXPECT_EQ(copies_left(rounded, exact, rounding()), 0);
       }
@@ -115,21 +117,22 @@ TEST(ElidePsumCopies, ReadersOfACopyThatRoundsGetItsSourceUnroundedWhenThatIsWan
 
 TEST(ElidePsumCopies, ACopyThatRoundsStaysWhenOtherEnginesReadIt) {
   for (const Reader reader : {Reader::kTransfer, Reader::kGpSimd}) {
-    const Copies copies{.reader = reader, .copied = Dtype::kBfloat16, .result = Dtype::kBfloat16};
+    const PsumCopies copies{
+        .reader = reader, .copied = Dtype::kBfloat16, .result = Dtype::kBfloat16};
     EXPECT_EQ(copies_left(copies, rounding()), 2);
   }
 }
 
 TEST(ElidePsumCopies, ACopyToIntegersOrEightBitsStays) {
   for (const Dtype copied : {Dtype::kInt32, Dtype::kFloat8E4m3}) {
-    EXPECT_EQ(copies_left(Copies{.copied = copied}, rounding()), 2);
+    EXPECT_EQ(copies_left(PsumCopies{.copied = copied}, rounding()), 2);
   }
 }
 
 TEST(ElidePsumCopies, NoMoreTilesStayInPsumThanThereAreBanks) {
-  EXPECT_EQ(copies_left(Copies{.products = 8}), 0);
-  EXPECT_EQ(copies_left(Copies{.products = 9}), 9);
-  EXPECT_EQ(copies_left(Copies{.products = 9, .copied = Dtype::kFloat16}, rounding()), 9);
+  EXPECT_EQ(copies_left(PsumCopies{.products = 8}), 0);
+  EXPECT_EQ(copies_left(PsumCopies{.products = 9}), 9);
+  EXPECT_EQ(copies_left(PsumCopies{.products = 9, .copied = Dtype::kFloat16}, rounding()), 9);
 }
 
 }  // namespace
