@@ -67,7 +67,7 @@ class Environment:
         return sum(path.stat().st_size for path in files) / 2**20
 
     def python(self, *words: object) -> None:
-        """Runs Python in a folder of its own."""
+        """Runs Python in the empty folder `work`."""
         run(self.bin / "python", *words, cwd=self.work)
 
 

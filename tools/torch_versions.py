@@ -2,7 +2,7 @@
 """Builds and tests neuron_sim with each pair of Python and torch, and stores what the tests gave.
 
 Usage: torch_versions.py [--pair 3.12+2.14.1]...; without --pair all of PAIRS, one after another.
-A pair has an environment and a build of its own in build/pairs, which a second run reuses. Results
+Environment and build of each pair are in build/pairs, where a second run reuses them. Results
 go to tests/python/torch_versions.json.
 """
 

@@ -11,7 +11,7 @@ _PREFIX = "torch_"
 def folder(torch_version: str) -> Path:
     """The folder with the library and the module for a version of torch, such as "2.14.1+cpu".
 
-    ImportError when this package has none for its minor version.
+    ImportError when this package does not serve that minor version.
     """
     series = ".".join(torch_version.split("+")[0].split(".")[:2])
     path = Path(__file__).parent / (_PREFIX + series.replace(".", "_"))

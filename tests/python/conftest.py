@@ -76,7 +76,7 @@ def pytest_runtest_call():
 
 
 def misses_torch(error):
-    """Whether tests, or what they import of the layer, import torch and there is none."""
+    """Whether the error says that a test, or a part of the layer that it uses, needs torch."""
     if not isinstance(error, ModuleNotFoundError) or error.name not in PACKAGES:
         return False
     files = [Path(frame.filename) for frame in traceback.extract_tb(error.__traceback__)]

@@ -44,7 +44,7 @@ class Architecture(str):
         }
 
     def fact(self, key: str) -> Fact:
-        """The fact with that key; KeyError when there is none."""
+        """The fact of a key; KeyError for an unknown key."""
         return self.facts[key]
 
     def differences(self, other: str) -> dict[str, tuple[Fact, Fact]]:

@@ -1,5 +1,5 @@
-"""Versions are stated once: that of the packages in CMakeLists.txt, those of torch in
-cmake/neuron_sim_torch.cmake; pip must be told those of torch in three files more."""
+"""CMakeLists.txt states the version of the packages, cmake/neuron_sim_torch.cmake those of torch,
+which pip must be told in three more files."""
 
 import ast
 import importlib.metadata

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_ORDERS: dict[type, tuple[str, ...]] = {  # where it is not that of the fields
+_ORDERS: dict[type, tuple[str, ...]] = {  # for nodes whose fields are in another order
     ast.Assign: ("value", "targets"),
     ast.AnnAssign: ("value", "target"),  # the annotation is not evaluated in functions
     ast.NamedExpr: ("value", "target"),
@@ -40,7 +40,7 @@ def uses(nodes: Iterable[ast.AST]) -> Iterator[Use]:
 
 
 def uses_within(function: Function) -> list[Use]:
-    """The names that the body of a function uses in its scope, those of its own included."""
+    """The names that the body of a function uses, both local ones and those of outer scopes."""
     declared = {
         name: type(node).__name__.lower()
         for node in own_nodes(function)
