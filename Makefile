@@ -51,7 +51,7 @@ test-wheels: setup
 	@$(IN_VENV) python tools/test_wheels.py
 
 demo:
-	@echo "demo: the first run installs and compiles, for four minutes on two cores"
+	@echo "demo: the first run installs and compiles, about eight minutes on two cores"
 	@$(MAKE) --no-print-directory setup-demo
 	@$(IN_VENV) tools/build.sh demo
 	@echo "demo: models/demo.py"
