@@ -37,8 +37,8 @@ install_package() {
   rm -f "$stamp"
   # All of the layer's files are CMake's: pip, which packs 44 MB of oneDNN, need not install again.
   if [[ $1 == neuron_sim_torch && ${before[1]:-} == "$metadata" ]] &&
-    grep -q "^Python_EXECUTABLE:PATH=$VENV/bin/python" "$build/CMakeCache.txt"; then
-    cmake --build "$build" --target torch_neuron_sim _C >/dev/null
+    grep -qs "^Python_EXECUTABLE:PATH=$VENV/bin/python" "$build/CMakeCache.txt"; then
+    cmake --build "$build" --target torch_neuron_sim _C
     cmake --install "$build" --component torch --strip --prefix "$(
       "$VENV/bin/python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')" >/dev/null
   else
