@@ -5,7 +5,8 @@
 namespace neuron_sim::tracing {
 namespace {
 
-/// References of a result that only the interpreter's stack and the trace hold.
+/// References of a result that only the interpreter's stack and the trace hold. The functions of
+/// the language delete their own names of it, since a debugger may keep the frame of its last call.
 constexpr Py_ssize_t kUnshared = 2;
 
 bool is_equal(PyObject* a, PyObject* b) {
