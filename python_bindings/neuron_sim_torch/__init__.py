@@ -15,13 +15,19 @@ def folder(torch_version: str) -> Path:
     """
     series = ".".join(torch_version.split("+")[0].split(".")[:2])
     path = Path(__file__).parent / (_PREFIX + series.replace(".", "_"))
-    if not path.is_dir():
+    if path.is_dir():
+        return path
+    served = versions()
+    if not served:
         raise ImportError(
-            f"the neuron_sim device is built for torch {_listed(versions())}, whose C++ interface "
-            f"changes between minor versions, but torch {torch_version} is installed: pip install "
-            f"'torch=={versions()[-1]}.*', or build neuron_sim from source with that torch"
+            f"the package in {path.parent} holds no library for any torch: install it again, with "
+            "pip install --force-reinstall --no-deps neuron_sim_torch"
         )
-    return path
+    raise ImportError(
+        f"the neuron_sim device is built for torch {', '.join(served)}, whose C++ interface "
+        f"changes between minor versions, but torch {torch_version} is installed: pip install "
+        f"'torch=={served[-1]}.*', or build neuron_sim from source with that torch"
+    )
 
 
 def versions() -> list[str]:
@@ -29,7 +35,3 @@ def versions() -> list[str]:
     names = [path.name for path in Path(__file__).parent.glob(_PREFIX + "*")]
     numbers = sorted([int(part) for part in name[len(_PREFIX) :].split("_")] for name in names)
     return [".".join(map(str, number)) for number in numbers]
-
-
-def _listed(names: list[str]) -> str:
-    return " and ".join([", ".join(names[:-1])] * (len(names) > 1) + names[-1:])

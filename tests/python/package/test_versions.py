@@ -59,8 +59,14 @@ def test_another_torch_is_refused_with_what_to_install(running, layer):
     with pytest.raises(ImportError) as caught:
         neuron_sim_torch.folder(running)
     sentence = str(caught.value)
-    assert "built for torch 2.9 and 2.13," in sentence and f"torch {running} is ins" in sentence
+    assert "built for torch 2.9, 2.13," in sentence and f"torch {running} is ins" in sentence
     assert "pip install 'torch==2.13.*'" in sentence
+
+
+def test_a_layer_without_any_library_says_that_it_is_broken(monkeypatch, tmp_path):
+    monkeypatch.setattr(neuron_sim_torch, "__file__", str(tmp_path / "__init__.py"))
+    with pytest.raises(ImportError, match="holds no library for any torch: install it again"):
+        neuron_sim_torch.folder("2.13.0")
 
 
 REMOVED = {"asynchat", "asyncore", "distutils", "imp", "smtpd"}
