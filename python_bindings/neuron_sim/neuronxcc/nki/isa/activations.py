@@ -62,11 +62,11 @@ def activation(
         refuse("activation", kwargs)
     reduces = reduce_op is not None or reduce_res is not None or reduce_cmd is not _IDLE
     if mask is None and dtype is None and not reduces:
-        try:
-            if (made := plain_activation(op, data, bias, scale)) is not None:
+        if (made := plain_activation(op, data, bias, scale)) is not None:
+            try:
                 return made
-        finally:
-            del made
+            finally:
+                del made
     if type(data) is not Tensor:
         tile(data, "activation", "data")
     _check_operands(bias, scale)

@@ -50,11 +50,11 @@ def tensor_tensor(data1, data2, op, *, dtype=None, mask=None, engine=engines.unk
     if kwargs:
         refuse("tensor_tensor", kwargs)
     if engine is _UNKNOWN and dtype is None and mask is None:
-        try:
-            if (made := plain_pair(data1, data2, op)) is not None:
+        if (made := plain_pair(data1, data2, op)) is not None:
+            try:
                 return made
-        finally:
-            del made
+            finally:
+                del made
     if data1.shape != data2.shape:
         data1, data2 = _repeated(data1, data2), _repeated(data2, data1)
     default = data1.dtype if data1.dtype is data2.dtype else promote(data1.dtype, data2.dtype)
@@ -85,11 +85,11 @@ def tensor_scalar(
     if kwargs:
         refuse("tensor_scalar", kwargs)
     if engine is _UNKNOWN and dtype is None and mask is None and not (reverse0 or reverse1):
-        try:
-            if (made := plain_scalar(data, op0, operand0, op1, operand1)) is not None:
+        if (made := plain_scalar(data, op0, operand0, op1, operand1)) is not None:
+            try:
                 return made
-        finally:
-            del made
+            finally:
+                del made
     operands = (
         data,
         operator_name(op0, "op0"),

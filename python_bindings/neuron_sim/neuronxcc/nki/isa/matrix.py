@@ -39,13 +39,13 @@ def nc_matmul(
     """
     whole = tile_position is _WHOLE and tile_size is _WHOLE and mask is None
     if whole and not (kwargs or is_transpose):
-        try:
-            if (
-                made := plain_product(stationary, moving, is_stationary_onezero, is_moving_onezero)
-            ) is not None:
+        if (
+            made := plain_product(stationary, moving, is_stationary_onezero, is_moving_onezero)
+        ) is not None:
+            try:
                 return made
-        finally:
-            del made
+            finally:
+                del made
     modes = (is_stationary_onezero, is_moving_onezero, is_transpose)
     where = (tile_position, tile_size)
     shape, dtype, emit = _product(stationary, moving, modes, where, mask, kwargs)

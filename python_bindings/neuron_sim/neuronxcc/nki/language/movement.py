@@ -11,11 +11,11 @@ plain_load, plain_store, plain_copy = _core.plain_load, _core.plain_store, _core
 def load(src, *, mask=None, dtype=None, **_options):
     """A new SBUF tile with the elements of an HBM tensor."""
     if dtype is None:
-        try:
-            if (made := plain_load(src, mask)) is not None:
+        if (made := plain_load(src, mask)) is not None:
+            try:
                 return made
-        finally:
-            del made
+            finally:
+                del made
     return movement.load(src, mask, dtype)
 
 
@@ -28,11 +28,11 @@ def store(dst, value, *, mask=None, **_options):
 def copy(src, *, mask=None, dtype=None, **_options):
     """A new SBUF tile with the elements of a tile."""
     if mask is None and dtype is None:
-        try:
-            if (made := plain_copy(src)) is not None:
+        if (made := plain_copy(src)) is not None:
+            try:
                 return made
-        finally:
-            del made
+            finally:
+                del made
     return operators.copy(src, None if dtype is None else dtype_of(dtype), mask)
 
 

@@ -29,11 +29,11 @@ def _binary(name, text):
         if kwargs:
             refuse(name, kwargs)
         if is_plain and dtype is None and mask is None:
-            try:
-                if (made := plain_binary(name, x, y)) is not None:
+            if (made := plain_binary(name, x, y)) is not None:
+                try:
                     return made
-            finally:
-                del made
+                finally:
+                    del made
         return lowering.binary(name, x, y, dtype, mask)
 
     is_plain = name in PLAIN
@@ -57,11 +57,11 @@ def _unary(name, text):
         if kwargs:
             refuse(name, kwargs)
         if is_plain and dtype is None and mask is None:
-            try:
-                if (made := plain_unary(name, x)) is not None:
+            if (made := plain_unary(name, x)) is not None:
+                try:
                     return made
-            finally:
-                del made
+                finally:
+                    del made
         if by_activation:
             allocation = current().allocation
             if allocation.directly:
