@@ -194,7 +194,9 @@ def test_libraries_wait_in_host_time_and_scripts_measure_in_simulated_time(tmp_p
     script = written(tmp_path, HEAD + LIBRARIES + "    " + TAIL.strip())
     options = ("--clock", "simulated", "--no-summary")
     out, err, status = run_script(*options, script, variables=OWN_NAME)
-    assert (err, status) == ("", 0)
+    # A torch with CUDA may say that it has no driver.
+    assert not [line for line in err.splitlines() if "No CUDA runtime" not in line]
+    assert status == 0
     *lines, last = out.splitlines()
     assert lines == ["queue", "subprocess", "2016.0"]
     figures = json.loads(last)

@@ -88,7 +88,8 @@ SCRIPT = """
         torch.distributed.all_reduce(x)
         model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1).to("xla"))
         model(x * (1 + xr.local_ordinal())).sum().backward()
-        print(index, x.tolist(), model.module.weight.grad.tolist())
+        # One write, which the other process cannot interrupt.
+        print(f"{index} {x.tolist()} {model.module.weight.grad.tolist()}\\n", end="")
 
     if __name__ == "__main__":
         torch_xla.launch(main)
