@@ -1,5 +1,7 @@
 """neuronxcc.nki.isa: results, dtypes, masks and assignments of the older language."""
 
+import inspect
+
 import neuron_sim.neuronxcc.nki as nki
 import neuron_sim.neuronxcc.nki.isa as nisa
 import neuron_sim.neuronxcc.nki.language as nl
@@ -249,6 +251,24 @@ REFUSED = {
         "pred of 'affine_select' is several comparisons joined with `&`; it must be one. "
         "Consider nl.where."),
 }  # fmt: skip
+
+
+def test_copies_may_be_named_like_all_instructions():
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+        tile = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=a, name="in")
+        nisa.dma_copy(dst=out, src=tile, name="out")
+        return out
+
+    np.testing.assert_array_equal(kernel(A), A)
+    for words, fewest in ((nisa, 30), (nl, 3)):
+        functions = [each for each in vars(words).values() if inspect.isfunction(each)]
+        masked = [each for each in functions if "mask" in inspect.signature(each).parameters]
+        assert len(masked) >= fewest
+        kinds = {f.__name__: list(inspect.signature(f).parameters.values())[-1] for f in masked}
+        assert [name for name, last in kinds.items() if last.kind is not last.VAR_KEYWORD] == []
 
 
 @pytest.mark.parametrize("case", REFUSED)

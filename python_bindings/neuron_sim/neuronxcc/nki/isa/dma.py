@@ -7,7 +7,7 @@ from neuron_sim.nki.isa.operators import operator_name
 
 from .constants import dge_mode as dge_modes
 from .constants import oob_mode as oob_modes
-from .results import in_place
+from .results import in_place, refuse
 
 
 def dma_copy(
@@ -18,12 +18,15 @@ def dma_copy(
     dst_rmw_op=None,
     oob_mode=oob_modes.error,
     dge_mode=dge_modes.unknown,
+    **kwargs,
 ):
     """dst = src by DMA, cast when the dtypes differ; dst = dst + src with dst_rmw_op=np.add.
 
     dst, src: HBM or SBUF, either of them indirect. ValueError for another dst_rmw_op, and for
     oob_mode.skip together with one.
     """
+    if kwargs:
+        refuse("dma_copy", kwargs)
     if dst_rmw_op is None:
 
         def emit(target, source):

@@ -9,12 +9,16 @@ from .results import in_place, refuse, result
 _CORE_PARTITIONS = 16  # that one GpSimd core serves
 
 
-def local_gather(src_buffer, index, num_elem_per_idx=1, num_valid_indices=None, *, mask=None):
+def local_gather(
+    src_buffer, index, num_elem_per_idx=1, num_valid_indices=None, *, mask=None, **kwargs
+):
     """The gather of nki.isa.local_gather.
 
     A tile [P, entries of a partition of index, 16, num_elem_per_idx], or
     [P, num_valid_indices, num_elem_per_idx] when not all entries are valid.
     """
+    if kwargs:
+        refuse("local_gather", kwargs)
     per_partition = index.size // index.shape[0]
     every = per_partition * _CORE_PARTITIONS
     if num_valid_indices is None or num_valid_indices == every:
@@ -91,7 +95,9 @@ def nc_match_replace8(*, data, vals, imm, dst_idx=None, mask=None, dtype=None, *
     return current().result(data.shape, wanted, "sbuf", emit, explicit=dtype is not None)
 
 
-def sequence_bounds(*, segment_ids, dtype=None):
+def sequence_bounds(*, segment_ids, dtype=None, **kwargs):
     """[1, 2, n]: where the segment of each element starts and ends."""
+    if kwargs:
+        refuse("sequence_bounds", kwargs)
     shape = (segment_ids.shape[0], 2, segment_ids.shape[1])
     return result(shape, dtype, segment_ids.dtype, None, FUNCTIONS["sequence_bounds"], segment_ids)

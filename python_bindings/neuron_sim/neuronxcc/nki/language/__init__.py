@@ -8,7 +8,6 @@ from neuron_sim.nki.tracing.buffers import hbm, private_hbm, psum, sbuf, shared_
 from neuron_sim.nki.tracing.control_flow.loops import affine_range, sequential_range, static_range
 from neuron_sim.nki.tracing.creation import ParDim as par_dim
 from neuron_sim.nki.tracing.grid import nc, num_programs, program_id, program_ndim, spmd_dim
-from neuron_sim.nki.tracing.movement import load_transpose2d
 from neuron_sim.nki.tracing.tensor import Tensor as tensor
 
 from . import constants
@@ -25,7 +24,7 @@ from .creation import (
     zeros_like,
 )
 from .indices import arange, ds, mgrid
-from .movement import copy, load, store
+from .movement import copy, load, load_transpose2d, store
 from .numbers import finfo, fp32, static_cast
 from .printing import device_print
 

@@ -1,4 +1,4 @@
-"""load, store and copy of the old language."""
+"""load, load_transpose2d, store and copy of the old language."""
 
 from neuron_sim import _core
 from neuron_sim.nki.isa.operators import NAMES
@@ -23,6 +23,11 @@ def store(dst, value, *, mask=None, **_options):
     """Elements of a tile, or a number, to an HBM tensor."""
     if plain_store(dst, value, mask) is None:
         movement.store(dst, value, mask)
+
+
+def load_transpose2d(src, *, mask=None, dtype=None, **_options):
+    """A new SBUF tile [columns, rows] of an HBM tensor [rows, columns]."""
+    return movement.load_transpose2d(src, mask, dtype)
 
 
 def copy(src, *, mask=None, dtype=None, **_options):

@@ -24,7 +24,7 @@ dma_copy = Function(
     signature="dst, src, priority=None, oob_mode=oob_mode.error, dge_mode=dge_mode.unknown, "
         "engine=engine.unknown, name=None",
     old_signature="*, dst, src, mask=None, dst_rmw_op=None, oob_mode=oob_mode.error, "
-        "dge_mode=dge_mode.unknown",
+        "dge_mode=dge_mode.unknown, **kwargs",
     limit=Limit(lambda k: nisa.dma_copy(tile(128, 64), tile(128, k)), (64, 65),
         "'dma_copy' needs equal element counts, but dst tensor[128, 64] has 8192 and src "
         "tensor[128, 65] has 8320."),

@@ -29,7 +29,8 @@ def _to_all_partitions(a):
 
 local_gather = Function(
     signature="dst, src_buffer, index, num_elem_per_idx=1, num_valid_indices=None, name=None",
-    old_signature="src_buffer, index, num_elem_per_idx=1, num_valid_indices=None, *, mask=None",
+    old_signature="src_buffer, index, num_elem_per_idx=1, num_valid_indices=None, *, mask=None, "
+    "**kwargs",
     limit=Limit(
         lambda k: nisa.local_gather(
             tile(128, 64), tile(128, 64), tile(128, 4, dtype=nl.uint16), num_elem_per_idx=k

@@ -80,7 +80,7 @@ nonzero_with_count = Function(
 )  # fmt: skip
 sequence_bounds = Function(
     signature="dst, segment_ids, name=None",
-    old_signature="*, segment_ids, dtype=None",
+    old_signature="*, segment_ids, dtype=None, **kwargs",
     limit=Limit(lambda k: nisa.sequence_bounds(tile(1, 2, k), tile(1, 40)), (40, 41),
         "operand 'dst' of 'sequence_bounds' is tensor[1, 2, 41], but must be [1, 2, 40] for "
         "operand 'segment_ids' (tensor[1, 40])."),
