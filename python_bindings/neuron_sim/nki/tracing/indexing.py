@@ -25,12 +25,23 @@ def indexed(tensor, items: tuple):
     for position, item in enumerate(items):
         if isinstance(item, (Mask, bool, np.bool_)):
             return masked(tensor, item, items)
-        if is_register(item) or type(item) is DynamicSlice and is_register(item.start):
+        start = item.start if type(item) is DynamicSlice else item
+        if is_register(start) or _is_run_time_number(tensor, start, items):
             fixed, register, d = split_register(tensor, _spelled_out(tensor, items))
             return patterns.moved(tensor.indexed(fixed), register, tensor.steps[d], tensor.dtype)
         if hasattr(item, "storage") or type(item) is DynamicIndex:
             held.append(position)
     return with_held_index(tensor, items, held) if held else tensor.indexed(items)
+
+
+def _is_run_time_number(tensor, item, items: tuple) -> bool:
+    """Whether an item is a tile of one element among the numbers and slices of an HBM index."""
+    return (
+        hasattr(item, "storage")
+        and item.size == 1
+        and tensor.axis is None
+        and not any(isinstance(each, Expression) and each.shape for each in items)
+    )
 
 
 def _spelled_out(tensor, items: tuple) -> tuple:
@@ -56,6 +67,11 @@ def with_held_index(tensor, items: tuple, held: list):
     if tensor.axis is not None and d > tensor.axis:
         _point(tensor, result, d, index, static)
         return result
+    if tensor.axis is None and (
+        type(index) is DynamicIndex or index.size == 1 and result.shape[0] != 1
+    ):
+        source = getattr(index, "tile", index)
+        return patterns.moved(result, source, tensor.steps[d], tensor.dtype)
     _check_indirect(tensor, index, result.shape[: len(items) - len(tensor.shape) or None])
     result.index = index
     result.index_rows = tensor.shape[d]
@@ -87,7 +103,7 @@ def _point(tensor, result, d: int, index, static: Expression) -> None:
 
 def _check_indirect(tensor, index, shape: tuple) -> None:
     """err_indirect_indices_free_dim."""
-    if tensor.axis is not None or type(index) is DynamicIndex:
+    if tensor.axis is not None:
         raise dynamic_index(tensor)
     if len(index.shape) != 2 or index.shape[1] != 1 or index.shape[0] != shape[0]:
         raise IndexError(

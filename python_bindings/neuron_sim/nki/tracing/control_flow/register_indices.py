@@ -1,4 +1,4 @@
-"""Registers as indices: t[reg, :], t[:, nl.ds(reg, size)]."""
+"""Registers, and tiles of one element, as indices: t[reg, :], t[:, nl.ds(reg, size)]."""
 
 from neuron_sim import _core
 
@@ -12,19 +12,19 @@ def is_register(value) -> bool:
 def split_register(tensor, items: tuple) -> tuple:
     """(items with 0 in place of the register, the register, its dimension).
 
-    A register is one index, or the start of one nl.ds; as in select and ap(scalar_offset=), not of
-    the partition dimension. The bounds are checked when the kernel runs.
+    A register, or a tile that is read into one, is one index, or the start of one nl.ds; as in
+    select and ap(scalar_offset=), not of the partition dimension. The bounds are checked when the
+    kernel runs.
     """
     fixed: list = []
     found = []
     dimension = 0
     for item in items:
-        if is_register(item):
-            found.append((dimension, item))
-            fixed.append(0)
-        elif isinstance(item, _core.DynamicSlice) and is_register(item.start):
-            found.append((dimension, item.start))
-            fixed.append(type(item)(0, item.size))
+        is_slice = isinstance(item, _core.DynamicSlice)
+        start = item.start if is_slice else item
+        if is_register(start) or hasattr(start, "storage"):
+            found.append((dimension, start))
+            fixed.append(type(item)(0, item.size) if is_slice else 0)
         else:
             fixed.append(item)
         dimension += item is not None
