@@ -12,6 +12,7 @@ from ..tracing import operators as tiles
 from ..tracing.dtypes import bool_, float32, promote, uint8
 from ..tracing.instructions import ACTIVATION, RECIPROCAL, TENSOR_COPY, TENSOR_SCALAR
 from ..tracing.splitting import dense
+from .index_values import comparison_as_tile
 
 #: Functions of the Scalar engine, by the builder's name.
 ACTIVATIONS = (
@@ -188,12 +189,17 @@ def in_sbuf(x):
 
 
 def binary(op, x, y, dtype=None, mask=None):
-    """x op y of tiles and numbers, at least one of them a tile; free dimensions broadcast."""
+    """x op y of tiles, numbers and index comparisons, at least one of them a tile; free dimensions
+    broadcast."""
     if isinstance(x, Tensor):
         if isinstance(y, Tensor) and x.memory == "psum" and y.memory == "psum":
             y = in_sbuf(y)
+        else:
+            y = comparison_as_tile(y, x, op)
     elif not isinstance(y, Tensor):
         raise TypeError(f"'{op}' of two numbers: at least one operand must be a tile.")
+    else:
+        x = comparison_as_tile(x, y, op)
     if op in _REMAINDERS:
         return _remainder(op, x, y, dtype, mask)
     if op == "power":

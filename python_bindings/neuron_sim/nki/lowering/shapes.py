@@ -4,11 +4,12 @@ from neuron_sim import _core
 
 from ..isa.gathers import nc_stream_shuffle
 from ..isa.operators import predicate_view
-from ..tracing import Tensor, boxes, current, dtype_of
+from ..tracing import Expression, Mask, Tensor, boxes, current, dtype_of
 from ..tracing import operators as tiles
 from ..tracing.active import check_partitions
 from ..tracing.dtypes import float32, promote, uint8
 from . import elementwise as lowering
+from .index_values import comparison_as_tile
 
 
 def check_square(x, function):
@@ -114,10 +115,14 @@ def expand_dims(x, axis):
 
 
 def where(condition, x, y, dtype=None, mask=None):
-    """x where condition is not 0, else y; x and y are tiles or numbers.
+    """x where condition, a tile or an index comparison, is not 0, else y: tiles or numbers.
 
     y is copied, then x is copied over it where the condition, as uint8, holds.
     """
+    if isinstance(condition, bool):
+        condition = Mask((Expression(int(condition) - 1, {}),))
+    other = next((each for each in (x, y) if isinstance(each, Tensor)), None)
+    condition = comparison_as_tile(condition, other, "where")
     tensors = [each for each in (condition, x, y) if isinstance(each, Tensor)]
     for tensor, name in ((condition, "condition"), (x, "x"), (y, "y")):
         if isinstance(tensor, Tensor):

@@ -5,9 +5,10 @@ import numpy as np
 from neuron_sim.nki.isa import elementwise as copies
 from neuron_sim.nki.isa import selections as new
 from neuron_sim.nki.lowering.elementwise import in_sbuf
+from neuron_sim.nki.lowering.index_values import pattern_of
 from neuron_sim.nki.tracing import Mask, boxes, current, dtype_of
+from neuron_sim.nki.tracing.expression import Expression
 from neuron_sim.nki.tracing.mask import InBoxes
-from neuron_sim.nki.tracing.refusals import depends_on_loops
 
 from .constants import reduce_cmd as reduce_commands
 from .results import in_parts, in_place, refuse, result
@@ -81,34 +82,20 @@ def range_select(
     return result(tile.shape, dtype, tile.dtype, mask, emit, tile, bound0, bound1, reduce_res)
 
 
-def _pattern(expression, rank, instruction):
-    """(offset, channel_multiplier, steps of the free dimensions) of an expression in `rank`.
-
-    Unroll when it depends on a loop variable: the instruction holds numbers.
-    """
-    if expression.terms:
-        raise depends_on_loops((expression,))
-    extra = len(expression.shape) - rank
-    if extra > 0 and any(size != 1 for size in expression.shape[:extra]):
-        raise ValueError(
-            f"the expression of '{instruction}' has {len(expression.shape)} dimensions, "
-            f"its tile {rank}."
-        )
-    steps = (0,) * -extra + tuple(expression.steps[max(extra, 0) :])
-    return expression.constant, steps[0], steps[1:]
-
-
 def iota(expr, dtype, *, mask=None, **kwargs):
     """A tile of the values of an affine expression of nl.arange, at least 2-D, on GpSimd.
 
-    int32 arithmetic, cast to `dtype`. ValueError for an expression of one dimension.
+    A number, such as the index of a program or of a loop, is a tile [1, 1]. int32 arithmetic, cast
+    to `dtype`. ValueError for an expression of one dimension.
     """
     if kwargs:
         refuse("iota", kwargs)
+    if type(expr) is int or isinstance(expr, Expression) and not expr.shape:
+        expr = Expression(0, {}, (0, 0), (1, 1)) + expr
     shape = tuple(expr.shape)
     if len(shape) < 2:
         raise ValueError("indexing tensor `iota` with 1d arange is not supported")
-    offset, multiplier, steps = _pattern(expr, len(shape), "iota")
+    offset, multiplier, steps = pattern_of(expr, len(shape), "iota")
     cut = None if mask is None else boxes(mask, shape)
 
     def emit(dst):
@@ -178,7 +165,7 @@ def _predicate(pred, rank):
             "pred of 'affine_select' is several comparisons joined with `&`; it must be one. "
             "Consider nl.where."
         )
-    return (*_pattern(first, rank, "affine_select"), np.equal if equality else np.greater_equal)
+    return (*pattern_of(first, rank, "affine_select"), np.equal if equality else np.greater_equal)
 
 
 def _opposite(a, b):
