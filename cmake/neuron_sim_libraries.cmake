@@ -16,18 +16,30 @@ if(core_sources)
     DEPENDS ${architecture_files} "${PROJECT_SOURCE_DIR}/cmake/embed_architectures.cmake"
     COMMENT "Embedding the architecture files" VERBATIM)
 
-  add_library(neuron_sim_core SHARED ${core_sources} "${embedded}")
+  set(planning_sources ${core_sources})
+  list(FILTER planning_sources INCLUDE REGEX "/(ops|device/(arch|check|observe))/")
+  list(REMOVE_ITEM core_sources ${planning_sources})
+  add_library(neuron_sim_planning OBJECT ${planning_sources})
+  target_compile_options(neuron_sim_planning PRIVATE ${NEURON_SIM_LOW_OPTIMIZATION})
+
+  add_library(neuron_sim_core SHARED
+    ${core_sources} "${embedded}" $<TARGET_OBJECTS:neuron_sim_planning>)
   target_include_directories(neuron_sim_core PUBLIC "${PROJECT_SOURCE_DIR}")
-  # The timeline and the executor go through many small functions, millions of times per second:
-  # none of them is to be replaced when the library is loaded, so that the compiler may inline them.
-  target_compile_options(neuron_sim_core PRIVATE -fno-semantic-interposition)
-  target_precompile_headers(neuron_sim_core PRIVATE
-    <algorithm> <array> <cmath> <functional> <map> <memory> <optional> <set> <span> <string>
-    <string_view> <unordered_map> <utility> <vector>)
+  foreach(target neuron_sim_planning neuron_sim_core)
+    # The timeline and the executor go through many small functions, millions of times per second:
+    # none of them is to be replaced when the library is loaded, so that the compiler may inline
+    # them.
+    target_compile_options(${target} PRIVATE -fno-semantic-interposition)
+    target_precompile_headers(${target} PRIVATE
+      <algorithm> <array> <cmath> <functional> <map> <memory> <optional> <set> <span> <string>
+      <string_view> <unordered_map> <utility> <vector>)
+    target_link_libraries(${target}
+      PRIVATE neuron_sim_flags fmt::fmt-header-only neuron_sim_tomlplusplus)
+  endforeach()
+  target_include_directories(neuron_sim_planning PRIVATE "${PROJECT_SOURCE_DIR}")
+  neuron_sim_unity_groups(neuron_sim_planning 4 ${planning_sources})
   neuron_sim_unity_groups(neuron_sim_core 4 ${core_sources})
-  target_link_libraries(neuron_sim_core
-    PUBLIC Threads::Threads
-    PRIVATE neuron_sim_flags fmt::fmt-header-only neuron_sim_tomlplusplus)
+  target_link_libraries(neuron_sim_core PUBLIC Threads::Threads)
   if(NEURON_SIM_SANITIZE)
     # It leaves the run-time's symbols to the program, but calls its own inline functions, not those
     # of a program that is not sanitized (tools/test_sanitized.sh --library).
@@ -61,6 +73,7 @@ if(NEURON_SIM_TORCH AND TARGET neuron_sim_core AND torch_sources)
     <ATen/TensorOperators.h> <ATen/WrapDimUtils.h> <ATen/core/dispatch/Dispatcher.h>
     <ATen/native/Resize.h> <ATen/ops/empty.h> <c10/core/DeviceGuard.h> <torch/library.h>
     <algorithm> <array> <functional> <map> <string> <vector>)
+  target_compile_options(torch_neuron_sim PRIVATE ${NEURON_SIM_LOW_OPTIMIZATION})
   neuron_sim_unity_groups(torch_neuron_sim 6 ${torch_sources})
   # A header of torch's profiler includes those of Kineto by their bare names.
   get_target_property(folders neuron_sim::torch INTERFACE_INCLUDE_DIRECTORIES)

@@ -8,6 +8,7 @@ function(neuron_sim_link_backend target)
   # The headers that are precompiled for the library, whose position-independent code they are.
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(${target} PRIVATE -fPIC)
+  target_compile_options(${target} PRIVATE ${NEURON_SIM_LOW_OPTIMIZATION})
   target_precompile_headers(${target} REUSE_FROM torch_neuron_sim)
 endfunction()
 

@@ -62,7 +62,7 @@ install_torch() {
   sed -n '/^torch==/,/[^\\]$/p' requirements-lock.txt >"$folder/torch.txt"
   "$VENV/bin/python" -m pip --disable-pip-version-check download --quiet --no-deps \
     --dest "$folder" "$(sed -n 's/^\(torch==[^ ]*\).*/\1/p' "$folder/torch.txt")"
-  "$VENV/bin/python" -m pip --disable-pip-version-check install --quiet --no-deps \
+  "$VENV/bin/python" -m pip --disable-pip-version-check install --quiet --no-compile --no-deps \
     --no-index --find-links "$folder" --require-hashes -r "$folder/torch.txt"
   rm -rf "$folder"
 }
@@ -77,7 +77,8 @@ install_section() {
   local key stamp="$VENV/.neuron_sim_setup_$1" folder
   key="${TORCH:-} $(cat requirements-dev.txt requirements-lock.txt tools/setup.sh | sha256sum)"
   [[ -f "$stamp" && $(<"$stamp") == "$key" ]] && return
-  local pip=("$VENV/bin/python" -m pip --disable-pip-version-check install --quiet)
+  # Python compiles the modules that are imported; few of torch's and of what it needs are.
+  local pip=("$VENV/bin/python" -m pip --disable-pip-version-check install --quiet --no-compile)
   echo "setup: installing the packages that ${2}"
   folder=$(mktemp -d)
   section "$1" requirements-lock.txt >"$folder/lock.txt"
