@@ -1,9 +1,9 @@
 """nki.isa: joint operations of the two cores of a logical core. `name` is for with_schedule."""
 
 from ..tracing.grid import num_programs
-from .constants import dma_engine as dma_engines
 from .constants import engine as engines
 from .constants import named
+from .declared import declared
 from .instruction import builder, emitted
 
 
@@ -20,20 +20,10 @@ def core_barrier(data, cores, engine=engines.gpsimd, name=None):
     return emitted(name)
 
 
-def sendrecv(
-    src, dst, send_to_rank, recv_from_rank, pipe_id, dma_engine=dma_engines.dma, name=None
-):
+@declared("src dst send_to_rank recv_from_rank pipe_id! dma_engine")
+def sendrecv():
     """dst = src of the other core, and dst there = src here.
 
     src, dst: SBUF, one shape and dtype on both cores. send_to_rank, recv_from_rank: the other core.
     dma_engine.gpsimd_dma: at most 256 elements per partition, with less latency.
     """
-    builder().sendrecv(
-        src.access,
-        dst.access,
-        send_to_rank=int(send_to_rank),
-        recv_from_rank=int(recv_from_rank),
-        pipe_id=int(pipe_id),
-        dma_engine=named(dma_engine, dma_engines, "dma_engine"),
-    )
-    return emitted(name)

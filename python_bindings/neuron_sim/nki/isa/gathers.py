@@ -5,21 +5,18 @@ All on-chip. `name` is for with_schedule.
 
 from neuron_sim import _core
 
+from .declared import declared
 from .instruction import builder, emitted
 
 
-def local_gather(dst, src_buffer, index, num_elem_per_idx=1, num_valid_indices=None, name=None):
+@declared()
+def local_gather():
     """dst[p, i e + j] = src_buffer[p, index(i) + j] on the GpSimd core of partition p.
 
     e = num_elem_per_idx (1, 2, 4, 8, 16 or 32); index(i): entry i of the 16 partitions of a core,
     partition first, uint16. Partitions are a multiple of 16. num_valid_indices per core:
     all entries unless given, at most 4096.
     """
-    valid = {} if num_valid_indices is None else {"num_valid_indices": int(num_valid_indices)}
-    builder().local_gather(
-        dst.access, src_buffer.access, index.access, num_elem_per_idx=int(num_elem_per_idx), **valid
-    )
-    return emitted(name)
 
 
 def nc_stream_shuffle(dst, src, shuffle_mask, name=None):
@@ -38,15 +35,9 @@ def nc_stream_shuffle(dst, src, shuffle_mask, name=None):
     return emitted(name)
 
 
-def nc_match_replace8(dst, data, vals, imm, dst_idx=None, name=None):
+@declared()
+def nc_match_replace8():
     """dst = data with the first match of each of 8 values replaced by the number `imm` (Vector).
 
     vals: [P, 8]; dst_idx: None or a tile [P, 8] of integers that receives where they were.
     """
-    if dst_idx is None:
-        builder().nc_match_replace8(dst.access, data.access, vals.access, float(imm))
-    else:
-        builder().nc_match_replace8(
-            dst.access, data.access, vals.access, float(imm), dst_idx.access
-        )
-    return emitted(name)

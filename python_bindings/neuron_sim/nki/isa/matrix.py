@@ -1,30 +1,19 @@
 """nki.isa: matrix products and transposes of the Tensor engine, and quantisation for it."""
 
-from neuron_sim import _core
-
 from ..tracing.instructions import MATMUL
 from .constants import engine as engines
-from .constants import matmul_perf_mode, named
+from .constants import named
+from .declared import declared
 from .instruction import builder, emitted
 from .versions import nc_generation
 
-emit_plain = _core.emit_plain
-_NO_MODE = matmul_perf_mode.none
 
-
-def nc_matmul(
-    dst,
-    stationary,
-    moving,
-    is_stationary_onezero=False,
-    is_moving_onezero=False,
-    is_transpose=False,
-    accumulate=None,
-    tile_position=(),
-    tile_size=(),
-    perf_mode=matmul_perf_mode.none,
-    name=None,
-):
+@declared(
+    "dst stationary moving is_stationary_onezero is_moving_onezero is_transpose accumulate "
+    "tile_position=() tile_size=() perf_mode",
+    plain=(MATMUL, 7),
+)
+def nc_matmul():
     """dst (+)= stationary.T @ moving on the Tensor engine, in fp32.
 
     stationary: SBUF [K, M], K and M at most 128; moving: SBUF [K, N], N at most 512 (Trn3: what
@@ -35,76 +24,16 @@ def nc_matmul(
     tile_size: (row, column) and (rows, columns) of the part of the array that works, both or
     neither. perf_mode.double_row: fp8 operands [K, 2, M] and [K, 2, N].
     """
-    whole = type(tile_position) is type(tile_size) is tuple and not tile_position + tile_size
-    if whole and perf_mode is _NO_MODE:
-        modes = (is_transpose, is_stationary_onezero, is_moving_onezero)
-        handle = emit_plain(MATMUL, name, "ttt?fff", dst, stationary, moving, accumulate, *modes)
-        if handle is not None:
-            return handle
-        builder().nc_matmul(
-            dst.access,
-            stationary.access,
-            moving.access,
-            accumulate,
-            is_transpose,
-            is_stationary_onezero,
-            is_moving_onezero,
-        )
-        return emitted(name)
-    builder().nc_matmul(
-        dst.access,
-        stationary.access,
-        moving.access,
-        accumulate,
-        is_transpose,
-        is_stationary_onezero,
-        is_moving_onezero,
-        tile_position=_pair(tile_position, "tile_position"),
-        tile_size=_pair(tile_size, "tile_size"),
-        perf_mode=named(perf_mode, matmul_perf_mode, "perf_mode"),
-    )
-    return emitted(name)
 
 
-def nc_matmul_mx(
-    dst,
-    stationary,
-    moving,
-    stationary_scale,
-    moving_scale,
-    tile_position=None,
-    tile_size=None,
-    accumulate=None,
-    name=None,
-):
+@declared()
+def nc_matmul_mx():
     """dst (+)= the product of two microscaled operands, of four values per element (Trn3).
 
     stationary: SBUF [K, M], moving: SBUF [K, N], K a multiple of 32, of a packed dtype such as
     nl.float8_e4m3fn_x4; the scales are uint8, one for 8 partitions x 4 values, in the first
     partitions of each quadrant. dst: PSUM [M, N], fp32 or bf16. accumulate as in nc_matmul.
     """
-    builder().nc_matmul_mx(
-        dst.access,
-        stationary.access,
-        moving.access,
-        stationary_scale.access,
-        moving_scale.access,
-        tile_position=_pair(tile_position, "tile_position"),
-        tile_size=_pair(tile_size, "tile_size"),
-        accumulate=accumulate,
-    )
-    return emitted(name)
-
-
-def _pair(value, name):
-    """(row, column) as the builder takes it, None for None and for an empty pair."""
-    if value is None or (isinstance(value, (tuple, list)) and not value):
-        return None
-    try:
-        row, column = value
-        return int(row), int(column)
-    except (TypeError, ValueError):
-        raise TypeError(f"'{name}' is {value!r:.40}, not a pair of numbers.") from None
 
 
 def nc_transpose(dst, data, engine=engines.unknown, name=None):

@@ -7,12 +7,9 @@ one rounding to the dtype of dst. `name` is for with_schedule.
 from neuron_sim import _core
 
 from ..tracing.control_flow.control import number_of
-from .constants import named
-from .constants import reduce_cmd as reduce_commands
+from .declared import declared
 from .instruction import builder, emitted
-from .operators import operand, operator_name
-
-_RESET_REDUCE = reduce_commands.reset_reduce
+from .operators import operator_name
 
 
 def reduced_axes(axis, rank, instruction="tensor_reduce"):
@@ -72,103 +69,37 @@ def tensor_reduce(dst, op, data, axis, negate=False, keepdims=False, name=None):
     return emitted(name)
 
 
-def tensor_partition_reduce(dst, op, data, name=None):
+@declared()
+def tensor_partition_reduce():
     """dst[0, f] = op over the partitions p of data[p, f], on GpSimd. SBUF only.
 
     op: nl.add, maximum, bitwise_or, bitwise_and, or nl.average (the sum divided by P).
     """
-    builder().tensor_partition_reduce(dst.access, operator_name(op), data.access)
-    return emitted(name)
 
 
-def _initial(value, reduce_cmd):
-    """Where load_reduce starts; other commands do not read it."""
-    if value is None or named(reduce_cmd, reduce_commands, "reduce_cmd") != "load_reduce":
-        return None
-    return operand(value)
-
-
-def tensor_scalar_reduce(
-    dst,
-    data,
-    op0,
-    operand0,
-    reduce_op,
-    reduce_res=None,
-    reverse0=False,
-    reduce_cmd=_RESET_REDUCE,
-    reduce_init=None,
-    reduce_res_negate=False,
-    name=None,
-):
+@declared(reduce_init="initial_value(reduce_init, reduce_cmd)")
+def tensor_scalar_reduce():
     """dst = data op0 operand0; reduce_res = reduce_op over the free dimensions of dst.
 
     operand0: a number or an fp32 tile [P, 1]. reduce_op: add, multiply, maximum or minimum.
     reduce_cmd: reset_reduce, reduce (continues with the engine's accumulator) or load_reduce
     (starts at reduce_init). reduce_res: a tile [P, 1]; reduce_res_negate writes its negative.
     """
-    results = {} if reduce_res is None else {"reduce_res": reduce_res.access}
-    builder().tensor_scalar_reduce(
-        dst.access,
-        data.access,
-        op0=operator_name(op0, "op0"),
-        operand0=operand(operand0),
-        reduce_op=operator_name(reduce_op, "reduce_op"),
-        reverse0=bool(reverse0),
-        reduce_cmd=named(reduce_cmd, reduce_commands, "reduce_cmd"),
-        reduce_init=_initial(reduce_init, reduce_cmd),
-        reduce_res_negate=bool(reduce_res_negate),
-        **results,
-    )
-    return emitted(name)
 
 
-def tensor_scalar_cumulative(
-    dst, src, op0, op1, imm0, imm1=None, reduce_cmd=_RESET_REDUCE, name=None
-):
+@declared(imm1="initial_value(imm1, reduce_cmd)")
+def tensor_scalar_cumulative():
     """dst[:, i] = op1(op0(src[:, i], imm0), dst[:, i - 1]): a running op1.
 
     imm0, imm1: a number or an fp32 tile [P, 1]; imm1: where load_reduce starts. op1: add,
     subtract, multiply, maximum or minimum. Not for int32 and uint32.
     """
-    builder().tensor_scalar_cumulative(
-        dst.access,
-        src.access,
-        op0=operator_name(op0, "op0"),
-        op1=operator_name(op1, "op1"),
-        imm0=operand(imm0),
-        imm1=_initial(imm1, reduce_cmd),
-        reduce_cmd=named(reduce_cmd, reduce_commands, "reduce_cmd"),
-    )
-    return emitted(name)
 
 
-def tensor_tensor_scan(
-    dst, data0, data1, initial, op0, op1, reverse0=False, reverse1=False, name=None
-):
+@declared("dst data0 data1 initial! op0! op1! reverse0 reverse1")
+def tensor_tensor_scan():
     """dst[:, i] = (data0[:, i] op0 dst[:, i - 1]) op1 data1[:, i], and `initial` before element 0.
 
     data0, data1: not both in PSUM. initial: a number or a tile [P, 1]. `reverse` swaps the sides
     of an operator. Two cycles per element.
     """
-    if not reverse0 and not reverse1:
-        builder().tensor_tensor_scan(
-            dst.access,
-            data0.access,
-            data1.access,
-            operand(initial),
-            operator_name(op0, "op0"),
-            operator_name(op1, "op1"),
-        )
-        return emitted(name)
-    builder().tensor_tensor_scan(
-        dst.access,
-        data0.access,
-        data1.access,
-        operand(initial),
-        operator_name(op0, "op0"),
-        operator_name(op1, "op1"),
-        reverse0=bool(reverse0),
-        reverse1=bool(reverse1),
-    )
-    return emitted(name)
