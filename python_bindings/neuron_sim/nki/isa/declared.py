@@ -20,10 +20,11 @@ from .instruction import builder, emitted
 from .operators import operand, operator_name, predicate_view
 
 _FIELDS = _core.instruction_parameters()
-_OPERANDS = {
+OPERANDS = {
     row["name"]: {operand["name"] for operand in row["operands"]}
     for row in _core.instruction_table()
 }
+"""Names of the operands, tiles or numbers, of each instruction."""
 _OPERATORS = {"op", "op0", "op1", "reduce_op", "cmp_op", "comp_op0", "comp_op1"}
 _ENUMERATIONS = {
     "engine": constants.engine,
@@ -105,7 +106,7 @@ class _Maker:
             return "o"
         if field in _NUMBERS_OR_COLUMNS or field == "operand1" and not required:
             return "n"
-        if field in _OPERANDS[self.name]:
+        if field in OPERANDS[self.name]:
             return "t"
         return "f" if isinstance(default, bool) else "?"
 
@@ -214,7 +215,7 @@ FUNCTIONS = {
     name: _made(
         name, f"Emits {name}: docs/instructions.md says what it computes.", "", None, False, {}
     )
-    for name in _OPERANDS
+    for name in OPERANDS
     if name in _FIELDS
 }
 """By name, of all instructions with declared fields."""

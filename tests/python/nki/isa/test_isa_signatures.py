@@ -42,7 +42,11 @@ def test_parameters_of_the_new_language(name):
 
 @pytest.mark.parametrize("name", OLD)
 def test_parameters_of_the_old_language(name):
-    assert written(getattr(old, name)) == OLD[name]
+    """Those after `*` have no order; all functions take mask, dtype and the names of **kwargs."""
+    made, vendor = ([*text.split("*, "), ""] for text in (written(getattr(old, name)), OLD[name]))
+    assert made[0] == vendor[0]
+    made, vendor = (set(text[1].split(", ")) - {""} for text in (made, vendor))
+    assert vendor <= made <= vendor | {"mask=None", "dtype=None", "**kwargs"}
 
 
 @pytest.mark.parametrize("module", [new, old])

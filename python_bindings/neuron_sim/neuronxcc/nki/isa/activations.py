@@ -9,6 +9,7 @@ from neuron_sim.nki.tracing.operators import instruction_result
 
 from .constants import reduce_cmd as reduce_commands
 from .results import refuse, result, tile
+from .returned import returned
 
 plain_activation = _core.plain_activation
 _IDLE = reduce_commands.idle
@@ -83,15 +84,6 @@ def activation(
     )
 
 
-def activation_reduce(
-    op, data, *, reduce_op, reduce_res, bias=None, scale=1.0, mask=None, dtype=None, **kwargs
-):
+@returned(2, check="_check_operands(bias, scale)")
+def activation_reduce():
     """op(data * scale + bias); reduce_res = its sum over the free dimensions, written in place."""
-    if kwargs:
-        refuse("activation_reduce", kwargs)
-    _check_operands(bias, scale)
-
-    def emit(dst, part, offset, factor, reduced):
-        new.activation_reduce(dst, op, part, reduce_op, reduced, offset, factor)
-
-    return result(data.shape, dtype, data.dtype, mask, emit, data, bias, scale, reduce_res)

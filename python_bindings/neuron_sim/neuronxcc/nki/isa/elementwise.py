@@ -5,7 +5,6 @@ operand's unless given; `mask`: the part of the tiles that takes part.
 """
 
 from neuron_sim import _core
-from neuron_sim.nki.isa import elementwise as new
 from neuron_sim.nki.isa.constants import named
 from neuron_sim.nki.isa.operators import operator_name, tile_or_number
 from neuron_sim.nki.tracing import promote
@@ -20,7 +19,8 @@ from neuron_sim.nki.tracing.instructions import (
 from neuron_sim.nki.tracing.operators import instruction_result
 
 from .constants import engine as engines
-from .results import in_place, refuse, result
+from .results import refuse
+from .returned import returned
 from .scalar_operands import per_partition
 
 plain_pair, plain_scalar = _core.plain_pair, _core.plain_scalar
@@ -146,21 +146,11 @@ def memset(shape, value, dtype, *, mask=None, engine=engines.unknown, **kwargs):
     return instruction_result(tuple(map(int, shape)), dtype, None, mask, MEMSET, *operands)
 
 
-def dropout(data, prob, *, mask=None, dtype=None, **kwargs):
+@returned(2)
+def dropout():
     """data with elements set to 0 with probability `prob`, a number or a tile [P, 1]."""
-    if kwargs:
-        refuse("dropout", kwargs)
-    return result(data.shape, dtype, data.dtype, mask, new.dropout, data, prob)
 
 
-def tensor_copy_predicated(
-    *, src, dst, predicate, reverse_pred=False, mask=None, dtype=None, **kwargs
-):
+@returned(order="src dst predicate reverse_pred")
+def tensor_copy_predicated():
     """dst = src where predicate is not 0 (0, with reverse_pred); the rest of dst is unchanged."""
-    if kwargs:
-        refuse("tensor_copy_predicated", kwargs)
-
-    def emit(target, source, where):
-        new.tensor_copy_predicated(target, source, where, reverse_pred)
-
-    in_place(dst.shape, mask, emit, dst, src, predicate)

@@ -14,7 +14,6 @@ from .constants import matmul_perf_mode
 from .results import in_parts, refuse, result
 
 plain_product = _core.plain_product
-_NO_MODE = matmul_perf_mode.none
 _WHOLE = ()  # the array
 
 
@@ -46,43 +45,34 @@ def nc_matmul(
                 return made
             finally:
                 del made
-    modes = (is_stationary_onezero, is_moving_onezero, is_transpose)
-    where = (tile_position, tile_size)
-    shape, dtype, emit = _product(stationary, moving, modes, where, mask, kwargs)
+    perf_mode = _performance_mode(kwargs.pop("perf_mode", None))
+    refuse("nc_matmul", kwargs)
+    modes = {
+        "is_stationary_onezero": is_stationary_onezero,
+        "is_moving_onezero": is_moving_onezero,
+        "is_transpose": is_transpose,
+        "tile_position": tile_position,
+        "tile_size": tile_size,
+        "perf_mode": perf_mode,
+    }
+    shape, dtype, emit = _product(stationary, moving, mask, modes)
     return current().result(shape, dtype, "psum", emit, accumulates=True)
 
 
-def _product(stationary, moving, modes, where, mask, kwargs):
+def _product(stationary, moving, mask, modes):
     """(shape, dtype, emit) of nc_matmul's result."""
-    is_stationary_onezero, is_moving_onezero, is_transpose = modes
-    tile_position, tile_size = where
-    perf_mode = _NO_MODE
-    if kwargs:
-        perf_mode = _performance_mode(kwargs.pop("perf_mode", None))
-        refuse("nc_matmul", kwargs)
     stationary, moving = in_sbuf(stationary), in_sbuf(moving)
     shape = (stationary.size // stationary.shape[0], *moving.shape[1:])
-    if perf_mode is matmul_perf_mode.double_row:
+    if modes["perf_mode"] is matmul_perf_mode.double_row:
         shape = (stationary.shape[-1], moving.shape[-1])
     dtype = float32
-    if is_transpose and nc_generation() > 2:
+    if modes["is_transpose"] and nc_generation() > 2:
         dtype = stationary.dtype
     cut = None if mask is None else _operand_boxes(mask, stationary, moving)
 
     def emit(dst, accumulate=None):
         def multiply(target, fixed, streamed):
-            new.nc_matmul(
-                target,
-                fixed,
-                streamed,
-                is_stationary_onezero,
-                is_moving_onezero,
-                is_transpose,
-                accumulate,
-                tile_position,
-                tile_size,
-                perf_mode,
-            )
+            new.nc_matmul(target, fixed, streamed, accumulate=accumulate, **modes)
 
         if cut is None:
             multiply(dst, stationary, moving)

@@ -8,7 +8,7 @@ from neuron_sim.nki.tracing import Tensor, boxes
 from neuron_sim.nki.tracing.trace import in_parts
 from neuron_sim.nki.tracing.trace import masked_result as result
 
-__all__ = ["in_parts", "in_place", "narrowed", "refuse", "result", "tile"]
+__all__ = ["in_parts", "in_place", "refuse", "result", "tile"]
 
 #: Keywords that the vendor's functions take and that change nothing here.
 _IGNORED = frozenset({"name", "lowering", "tile_name", "instr_name"})
@@ -19,11 +19,6 @@ def refuse(function, keywords):
     for keyword in keywords:
         if keyword not in _IGNORED and not keyword.startswith("_"):
             raise TypeError(f"{function}() got an unexpected keyword argument '{keyword}'")
-
-
-def narrowed(tile, box):
-    """The part of a tile in a box; numbers and None are unchanged."""
-    return tile.narrow(box) if isinstance(tile, Tensor) else tile
 
 
 def in_place(shape, mask, emit, *tiles):

@@ -11,75 +11,24 @@ from neuron_sim.nki.tracing.expression import Expression
 from neuron_sim.nki.tracing.mask import InBoxes
 
 from .constants import reduce_cmd as reduce_commands
-from .results import in_parts, in_place, refuse, result
+from .results import in_parts, refuse
+from .returned import returned
 
 
-def select_reduce(
-    *,
-    dst,
-    predicate,
-    on_true,
-    on_false,
-    reduce_res=None,
-    reduce_cmd=reduce_commands.idle,
+@returned(
+    order="dst predicate on_true on_false reduce_res reduce_cmd reduce_op reverse_pred",
     reduce_op=np.amax,
-    reverse_pred=False,
-    mask=None,
-    dtype=None,
-    **kwargs,
-):
+)
+def select_reduce():
     """dst = on_true where predicate is not 0, else on_false; reduce_res = the maximum of dst."""
-    if kwargs:
-        refuse("select_reduce", kwargs)
-
-    def emit(target, where, chosen, other, reduced):
-        new.select_reduce(
-            target, where, chosen, other, reduced, reduce_cmd, reduce_op, reverse_pred
-        )
-
-    in_place(dst.shape, mask, emit, dst, predicate, on_true, on_false, reduce_res)
 
 
-def range_select(
-    *,
-    on_true_tile,
-    comp_op0,
-    comp_op1,
-    bound0,
-    bound1,
-    reduce_cmd=reduce_commands.idle,
-    reduce_res=None,
-    reduce_op=np.amax,
-    range_start=0,
-    on_false_value=new.FP32_MIN,
-    mask=None,
-    dtype=None,
-    **kwargs,
-):
+@returned(reduce_cmd=reduce_commands.idle, reduce_op=np.amax)
+def range_select():
     """on_true_tile where the index of an element lies between bounds, else the fp32 minimum.
 
     As nki.isa.range_select, with reduce_cmd.idle unless given; reduce_res is written in place.
     """
-    if kwargs:
-        refuse("range_select", kwargs)
-
-    def emit(dst, chosen, low, high, reduced):
-        new.range_select(
-            dst,
-            chosen,
-            comp_op0,
-            comp_op1,
-            low,
-            high,
-            reduce_cmd,
-            reduced,
-            reduce_op,
-            range_start,
-            on_false_value,
-        )
-
-    tile = on_true_tile
-    return result(tile.shape, dtype, tile.dtype, mask, emit, tile, bound0, bound1, reduce_res)
 
 
 def iota(expr, dtype, *, mask=None, **kwargs):
