@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Builds and tests neuron_sim with each pair of Python and torch, and stores what the tests gave.
 
-Usage: torch_versions.py [--pair 3.12+2.14.1]...; without --pair all of PAIRS, one after another.
+Usage: torch_versions.py [--pair 3.12+2.14.1]... [--failed]; without --pair all of PAIRS, one after
+another; with --failed only the files in which tests failed before.
 Environment and build of each pair are in build/pairs, where a second run reuses them. Results
 go to tests/python/torch_versions.json.
 """
@@ -30,13 +31,21 @@ PROGRAMS = ("model_digits_cnn", "model_custom_ops")
 """What the tests run of models/cpp."""
 
 
-def test(pair: str) -> dict[str, int]:
+def test(pair: str, failed_only: bool) -> dict[str, int]:
     """Tests by outcome in the environment of a pair, which is made and built before."""
     python, torch = pair.split("+")
     folder = ROOT / "build/pairs" / pair.replace("+", "-")
     folder.mkdir(parents=True, exist_ok=True)
-    report = folder / "results.xml"
-    report.unlink(missing_ok=True)
+    reports = sorted(folder.glob("results*.xml"))
+    chosen = ["tests/python"]
+    if failed_only:
+        before = merged(reports).items()
+        chosen = sorted({file_of(name) for name, outcome in before if outcome == "failed"})
+    else:
+        for report in reports:
+            report.unlink()
+        reports.clear()
+    reports.append(folder / f"results{len(reports)}.xml")
     environment = {
         "VENV": str(folder / "venv"),
         "VIRTUAL_ENV": str(folder / "venv"),
@@ -52,33 +61,56 @@ def test(pair: str) -> dict[str, int]:
     run("tools/setup.sh")
     run("tools/build.sh", "package")
     run("cmake", "--build", folder / "build", "--target", *PROGRAMS)
-    workers = ("-n", str(os.cpu_count()), "--dist", "loadfile", f"--junit-xml={report}")
+    workers = ("-n", str(os.cpu_count()), "--dist", "loadfile", f"--junit-xml={reports[-1]}")
     pytest = (folder / "venv/bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
-    run(*pytest, *workers, "tests/python", check=False)
-    return counts(report)
-
-
-def counts(report: Path) -> dict[str, int]:
-    """Tests by outcome, from pytest's JUnit report; an error counts as failed."""
-    outcome = {"failure": "failed", "error": "failed", "skipped": "skipped"}
-    tests = Counter(
-        next((outcome[child.tag] for child in case if child.tag in outcome), "passed")
-        for case in ElementTree.parse(report).iter("testcase")
-    )
+    run(*pytest, *workers, *chosen, check=False)
+    tests = Counter(merged(reports).values())
     return {name: tests[name] for name in ("passed", "skipped", "failed")}
+
+
+def file_of(test: str) -> str:
+    return test.partition("::")[0]
+
+
+def merged(reports: list[Path]) -> dict[str, str]:
+    """The last outcome of each test of several reports, of which later ones hold whole files."""
+    tests: dict[str, str] = {}
+    for report in reports:
+        new = outcomes(report)
+        files = {file_of(name) for name in new}
+        tests = {name: tests[name] for name in tests if file_of(name) not in files} | new
+    return tests
+
+
+def outcomes(report: Path) -> dict[str, str]:
+    """The outcome of each test, from pytest's JUnit report; an error counts as failed."""
+    outcome = {"failure": "failed", "error": "failed", "skipped": "skipped"}
+    return {
+        f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}": next(
+            (outcome[child.tag] for child in case if child.tag in outcome), "passed"
+        )
+        for case in ElementTree.parse(report).iter("testcase")
+    }
 
 
 def main() -> int:
     """Tests the chosen pairs; the end is 1 if a test failed."""
     parser = argparse.ArgumentParser(description="Tests pairs of Python and torch.")
     parser.add_argument("--pair", choices=PAIRS, action="append")
-    chosen = parser.parse_args().pair or PAIRS
+    parser.add_argument("--failed", action="store_true", help="only what failed before")
+    parsed = parser.parse_args()
+    chosen = parsed.pair or PAIRS
     rows = {}
     if STORED.exists():
         rows = {row["pair"]: row for row in json.loads(STORED.read_text(encoding="utf-8"))}
     for pair in chosen:
         today = datetime.date.today().isoformat()
-        rows[pair] = {"pair": pair, **test(pair), "date": today, "processor": processor()}
+        rows[pair] = {
+            "pair": pair,
+            **test(pair, parsed.failed),
+            "date": today,
+            "processor": processor(),
+        }
         print(f"torch_versions: {rows[pair]}", flush=True)
         lines = ",\n".join(json.dumps(rows[name]) for name in PAIRS if name in rows)
         STORED.write_text(f"[\n{lines}\n]\n", encoding="utf-8")

@@ -106,7 +106,9 @@ bool cut(const Pattern& old, PyObject* box, Pattern& pattern, int64_t* moved) {
   std::fill_n(moved, old.rank, 0);
   for (int d = 0; d < old.rank && d < PyTuple_GET_SIZE(box); ++d) {
     long long first = 0, size = 0;
-    if (PyArg_ParseTuple(PyTuple_GET_ITEM(box, d), "LL", &first, &size) == 0) return false;
+    PyObject* range = PyTuple_GET_ITEM(box, d);
+    if (PyTuple_Check(range) == 0) return wrong_type("box", "pairs (start, size)", range) != nullptr;
+    if (PyArg_ParseTuple(range, "LL", &first, &size) == 0) return false;
     if (old.shape[d] == 1) continue;
     Position by;
     by.constant = moved[d] = first;

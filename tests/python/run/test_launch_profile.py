@@ -101,4 +101,6 @@ def test_a_folder_with_a_foreign_index_is_one_sentence(tmp_path):
     script = written(tmp_path, SCRIPT)
     out, err, status = run_script("--profile", tmp_path, "--no-summary", script, variables=OWN_NAME)
     sentence = f"{tmp_path / folder.INDEX} is not the index of a profile folder of this neuron_sim."
-    assert (out, err, status) == ("", f"neuron-sim run: {sentence}\n", 0)
+    assert (out, status) == ("", 0)
+    assert err.endswith(f"neuron-sim run: {sentence}\n")  # after warnings of torch, if it has any
+    assert err.count("neuron-sim run") == 1

@@ -1,7 +1,9 @@
 """tools/torch_versions.py: the pairs of Python and torch."""
 
+import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -16,8 +18,15 @@ def test_the_pairs_have_every_version_of_python_and_torch_that_is_built_for():
     assert set(pythons) == set(build_wheels.python_versions())
 
 
+def test_every_pair_is_stored_and_no_test_failed():
+    rows = json.loads(tool.STORED.read_text(encoding="utf-8"))
+    assert [row["pair"] for row in rows] == list(tool.PAIRS)
+    assert all(row["failed"] == 0 < row["passed"] for row in rows)
+
+
 def test_outcomes_are_counted_from_the_report_of_pytest(tmp_path):
-    (tmp_path / "test_outcomes.py").write_text(
+    tests = tmp_path / "test_outcomes.py"
+    tests.write_text(
         "import pytest\n"
         "@pytest.fixture\ndef broken():\n    raise OSError\n"
         "def test_error(broken): pass\n"
@@ -26,7 +35,21 @@ def test_outcomes_are_counted_from_the_report_of_pytest(tmp_path):
         "@pytest.mark.parametrize('number', range(4))\n"
         "def test_pass(number, record_property): record_property('number', number)\n"
     )
-    command = [sys.executable, "-m", "pytest", "-q", f"--junit-xml={tmp_path / 'report.xml'}"]
-    subprocess.run([*command, str(tmp_path)], capture_output=True)
-    counts = tool.counts(tmp_path / "report.xml")
-    assert counts == {"passed": 4, "skipped": 1, "failed": 2}
+    (tmp_path / "test_others.py").write_text("def test_other(): pass\n")
+
+    def run(report, *files):
+        command = (sys.executable, "-m", "pytest", "-q", f"--junit-xml={tmp_path / report}")
+        subprocess.run([*command, *files], capture_output=True, cwd=tmp_path)
+        return tmp_path / report
+
+    reports = [run("whole.xml", ".")]
+    counts = Counter(tool.merged(reports).values())
+    assert counts == {"passed": 5, "skipped": 1, "failed": 2}
+    failed = {name for name, outcome in tool.merged(reports).items() if outcome == "failed"}
+    assert failed == {"test_outcomes.py::test_error", "test_outcomes.py::test_failure"}
+    tests.write_text("def test_failure(): pass\n")
+    reports.append(run("again.xml", "test_outcomes.py"))
+    outcomes = dict.fromkeys(
+        ("test_outcomes.py::test_failure", "test_others.py::test_other"), "passed"
+    )
+    assert tool.merged(reports) == outcomes

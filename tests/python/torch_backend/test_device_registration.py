@@ -59,7 +59,7 @@ BREAK = (
     "whole, neuron_sim_torch.__file__ = neuron_sim_torch.__file__, '/nowhere/__init__.py'\n"
     "neuron_sim_torch.versions = lambda: ['1.0', '1.1']\n"
 )
-REASON = "built for torch 1.0 and 1.1, whose C++ interface changes"
+REASON = "built for torch 1.0, 1.1, whose C++ interface changes"
 
 
 def test_autoload_never_raises_and_leaves_the_reason():
