@@ -48,9 +48,9 @@ function(neuron_sim_glob result)
   set(${result} ${found} PARENT_SCOPE)
 endfunction()
 
-# Compiles up to `size` sources of a target at a time, files of one folder together: they
-# instantiate the same templates of the standard library and of libtorch, which takes half to two
-# thirds of the time of a single file. More at a time would make the next build after a change to
+# Compiles up to `size` sources of a target at a time, files of one room together: they instantiate
+# the same templates of the standard library and of libtorch, which takes half to two thirds of the
+# time of a single file, and those of a precompiled header even where nothing uses them. More at a time would make the next build after a change to
 # one file slow. No two files of a group define the same name at the outermost level, as the files
 # of instructions do (kName, check, run, ...).
 option(NEURON_SIM_UNITY "Compile several files at a time" ON)
@@ -68,6 +68,7 @@ function(neuron_sim_unity_groups target size)
     list(REMOVE_DUPLICATES names)
     cmake_path(GET source PARENT_PATH folder)
     cmake_path(RELATIVE_PATH folder BASE_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    string(REGEX MATCH "^[^/]+/[^/]+" folder "${folder}")
     string(REPLACE "/" "_" folder "${folder}")
     set(group 0)
     while(TRUE)

@@ -11,7 +11,7 @@ if(NEURON_SIM_PYTHON AND TARGET neuron_sim_core AND core_module_sources)
   target_precompile_headers(_core PRIVATE
     <nanobind/nanobind.h> <nanobind/stl/string.h> <nanobind/stl/vector.h>
     <algorithm> <array> <functional> <map> <optional> <span> <string> <string_view> <vector>)
-  neuron_sim_unity_groups(_core 4 ${core_module_sources})
+  neuron_sim_unity_groups(_core 8 ${core_module_sources})
   target_link_libraries(_core PRIVATE neuron_sim_flags neuron_sim_core)
 endif()
 

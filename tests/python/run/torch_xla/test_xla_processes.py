@@ -15,7 +15,9 @@ def run(folder, text, *options, variables=None):
     script = folder / "script.py"
     script.write_text(textwrap.dedent(text))
     command = [sys.executable, "-W", "ignore", "-m", "neuron_sim", "run", *options, str(script)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", **(variables or {})}
+    # With buffers, a process writes its lines at once, and those of two do not mix.
+    buffered = {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": ""}
+    environment = {**os.environ, **buffered, **(variables or {})}
     result = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder)
     assert result.returncode == 0, result.stderr
     return sorted(result.stdout.splitlines())
@@ -88,8 +90,7 @@ SCRIPT = """
         torch.distributed.all_reduce(x)
         model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1).to("xla"))
         model(x * (1 + xr.local_ordinal())).sum().backward()
-        # One write, which the other process cannot interrupt.
-        print(f"{index} {x.tolist()} {model.module.weight.grad.tolist()}\\n", end="")
+        print(index, x.tolist(), model.module.weight.grad.tolist())
 
     if __name__ == "__main__":
         torch_xla.launch(main)
