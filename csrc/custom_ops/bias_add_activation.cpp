@@ -51,7 +51,7 @@ struct BiasAddActivation {
     return {of_x, of_bias};
   }
 };
-const CustomOp<BiasAddActivation> kBiasAddActivation;
+const CustomOp<BiasAddActivation> kBiasAddActivationCall;
 
 using Gradients = std::tuple<Tensor, Tensor>;
 
@@ -114,7 +114,7 @@ const BackwardOp kActivationBackward{
 }  // namespace
 
 Tensor bias_add_activation(const Tensor& x, const Tensor& bias, std::string_view activation) {
-  return kBiasAddActivation.call(x, bias, activation);
+  return kBiasAddActivationCall.call(x, bias, activation);
 }
 
 Gradients bias_add_activation_gradients(const Tensor& gradient, const Tensor& x, const Tensor& bias,

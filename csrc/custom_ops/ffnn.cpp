@@ -111,7 +111,7 @@ struct FfnnForward {
     return gradients;
   }
 };
-const CustomOp<FfnnForward> kFfnnForward;
+const CustomOp<FfnnForward> kFfnnForwardCall;
 
 struct FfnnPredict {
   static constexpr const char* kSchema =
@@ -141,7 +141,7 @@ const CustomOp<FfnnPredict> kPredict;
 
 Tensor ffnn_forward(const Tensor& x, TensorList weights, TensorList biases,
                     std::string_view hidden_activation, std::string_view output_activation) {
-  return kFfnnForward.call(x, weights, biases, hidden_activation, output_activation);
+  return kFfnnForwardCall.call(x, weights, biases, hidden_activation, output_activation);
 }
 
 Tensor ffnn_predict(const Tensor& x, TensorList weights, TensorList biases,

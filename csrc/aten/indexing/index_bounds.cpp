@@ -99,9 +99,9 @@ Tensor add_rows(const std::vector<IndexedDimension>& dimensions, IntArrayRef ste
 }
 
 /// A compiled graph replays operators, whose arguments are tensors and numbers.
-using Numbers = std::vector<int64_t>;
+using BoundsAsNumbers = std::vector<int64_t>;
 
-void add_numbers(const IndexBounds& bounds, Numbers& numbers) {
+void add_numbers(const IndexBounds& bounds, BoundsAsNumbers& numbers) {
   numbers.insert(numbers.end(), {bounds.size, static_cast<int64_t>(bounds.error), bounds.dimension,
                                  static_cast<int64_t>(bounds.from_end)});
 }
@@ -140,7 +140,7 @@ Tensor last_of_equal_step(const Tensor& rows) {
 void check_bounds(const Tensor& indices, const IndexBounds& bounds) {
   if (timing_only()) return;
   if (GraphCapture::active() == nullptr) return for_each_index(indices, bounds, [](int64_t) {});
-  Numbers numbers;
+  BoundsAsNumbers numbers;
   add_numbers(bounds, numbers);
   capture_host_step("neuron_sim_host::check_bounds", {indices, numbers});
 }
@@ -151,7 +151,7 @@ Tensor row_numbers(const std::vector<IndexedDimension>& dimensions, IntArrayRef 
     return add_rows(dimensions, steps);
   }
   c10::List<Tensor> indices;
-  Numbers numbers;
+  BoundsAsNumbers numbers;
   for (const IndexedDimension& dimension : dimensions) {
     indices.push_back(dimension.indices);
     add_numbers(dimension.bounds, numbers);

@@ -91,6 +91,17 @@ double PointwiseArguments::cast_number(size_t index) const {
                   false);
 }
 
+int PointwiseArguments::side_of_range(size_t index) const {
+  const c10::IValue& argument = at(index);
+  if (is_float() || computed_ == at::kBool || argument.isTensor()) return 0;
+  if (!argument.toScalar().isIntegral(/*includeBool=*/false)) return 0;
+  const int64_t number = argument.toScalar().toLong();
+  return AT_DISPATCH_INTEGRAL_TYPES(computed_, "side_of_range", [&] {
+    using Limits = std::numeric_limits<scalar_t>;
+    return static_cast<int>(number > int64_t{Limits::max()}) - (number < int64_t{Limits::min()});
+  });
+}
+
 double PointwiseArguments::fp32_number(size_t index) const {
   return as_dtype(at(index).toScalar(), is_float() ? at::kFloat : computed_, true);
 }

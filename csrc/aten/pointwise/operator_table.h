@@ -58,6 +58,8 @@ class PointwiseArguments {
   double number(size_t index) const;
   /// A number converted to the dtype of the computation, without an error where it does not fit.
   double cast_number(size_t index) const;
+  /// -1 or 1 for a number below or above all integers of the computation's dtype, 0 for any other.
+  int side_of_range(size_t index) const;
   /// A number as fp32 where the operator computes in floats, else of its dtype; an error where it
   /// does not fit.
   double fp32_number(size_t index) const;

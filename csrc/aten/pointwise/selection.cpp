@@ -1,5 +1,7 @@
 // Signs, limits, choices and constants.
 
+#include <torch/version.h>
+
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -25,6 +27,20 @@ Value sign(Arguments& a) {
   return compare(AluOp::kGreater, a.value(0), 0) - compare(AluOp::kLess, a.value(0), 0);
 }
 
+/// Whether argument `index` bounds nothing, as it is an integer on a side of its dtype's range. Up
+/// to torch 2.14 it is an error.
+bool is_no_bound(const Arguments& a, size_t index, int side) {
+  constexpr bool kMayBe = TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 15;
+  return kMayBe && a.side_of_range(index) == side;
+}
+
+Value at_least(Arguments& a) {
+  return is_no_bound(a, 1, -1) ? a.value(0) : maximum(a.value(0), a.value(1));
+}
+Value at_most(Arguments& a) {
+  return is_no_bound(a, 1, 1) ? a.value(0) : minimum(a.value(0), a.value(1));
+}
+
 /// Either limit may be absent. A NaN limit makes every element NaN, and the other is ignored,
 /// even where it does not fit the dtype.
 Value clamp(Arguments& a) {
@@ -34,13 +50,10 @@ Value clamp(Arguments& a) {
     const double number = a.cast_number(limit);
     if (std::isnan(number)) return maximum(value, a.constant(number));
   }
-  if (a.has(1)) value = maximum(value, a.value(1));
-  if (a.has(2)) value = minimum(value, a.value(2));
+  if (a.has(1) && !is_no_bound(a, 1, -1)) value = maximum(value, a.value(1));
+  if (a.has(2) && !is_no_bound(a, 2, 1)) value = minimum(value, a.value(2));
   return value;
 }
-
-Value at_least(Arguments& a) { return maximum(a.value(0), a.value(1)); }
-Value at_most(Arguments& a) { return minimum(a.value(0), a.value(1)); }
 
 /// The other operand where one is NaN.
 template <AluOp op>
