@@ -35,7 +35,7 @@ _NOT_HERE = frozenset({"_pre_prod_kernels", "_private", "_private_kernels", "com
 
 def __getattr__(name: str):
     """Subpackages that few kernels use are imported on first use."""
-    if name in ("isa", "nccl"):
+    if name in ("isa", "kernels", "nccl"):
         return _import_module(f"{__name__}.{name}")
     if not name.startswith("_") and hasattr(language, name):
         raise AttributeError(

@@ -18,6 +18,7 @@ _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _position = re.compile(r"\n  at [^\n]*:\d+$")
+_KERNELS = os.path.join(_PACKAGE, "neuronxcc", "nki", "kernels") + os.sep
 internal_files: dict[str, bool] = {}  # whether a file is one of this package's, when asked before
 
 
@@ -46,7 +47,9 @@ def is_internal(code: CodeType) -> bool:
     name = code.co_filename
     known = internal_files.get(name)
     if known is None:
-        known = internal_files[name] = os.path.abspath(name).startswith(_PACKAGE + os.sep)
+        path = os.path.abspath(name)
+        is_ours = path.startswith(_PACKAGE + os.sep) and not path.startswith(_KERNELS)
+        known = internal_files[name] = is_ours
     return known
 
 
