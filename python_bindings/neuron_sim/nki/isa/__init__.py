@@ -24,7 +24,7 @@ from .constants import (
     vector_engine,
 )
 from .cores import core_barrier, sendrecv
-from .declared import FUNCTIONS as _DECLARED
+from .declared import functions_besides as _functions_besides
 from .dma import dma_compute, dma_copy, dma_transpose
 from .elementwise import (
     dropout,
@@ -64,9 +64,7 @@ from .versions import get_nc_sub_version, get_nc_version
 #: In the vendor's package or public kernels, but not here.
 _NOT_HERE = frozenset({"builtin_custom_op", "tensor_copy_dynamic_dst", "tensor_copy_dynamic_src"})
 
-for _name, _function in _DECLARED.items():
-    if _name not in globals() and _name not in _NOT_HERE:
-        globals()[_name] = _function
+globals().update(_functions_besides({*globals(), *_NOT_HERE}))
 
 __all__ = [*_public_names(globals()), "constants"]
 

@@ -6,7 +6,7 @@ imported: tiles give their access patterns, and the builder takes all fields by 
 """
 
 from ast import literal_eval
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import partial
 from typing import Any
 
@@ -211,11 +211,12 @@ def declared(order: str = "", plain=None, splits: bool = False, **conversions: s
     return make
 
 
-FUNCTIONS = {
-    name: _made(
-        name, f"Emits {name}: docs/instructions.md says what it computes.", "", None, False, {}
-    )
-    for name in OPERANDS
-    if name in _FIELDS
-}
-"""By name, of all instructions with declared fields."""
+def functions_besides(known: Container[str]) -> dict[str, Callable[..., Any]]:
+    """By name, the functions of all other instructions with declared fields."""
+    return {
+        name: _made(
+            name, f"Emits {name}: docs/instructions.md says what it computes.", "", None, False, {}
+        )
+        for name in OPERANDS
+        if name in _FIELDS and name not in known
+    }
