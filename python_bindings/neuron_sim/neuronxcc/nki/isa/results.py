@@ -4,21 +4,12 @@ An instruction of the older language returns its result; here it is emitted into
 result is assigned to, or into a new one, by the function of nki.isa of the same name.
 """
 
+from neuron_sim.neuronxcc.nki.keywords import refuse
 from neuron_sim.nki.tracing import Tensor, boxes
 from neuron_sim.nki.tracing.trace import in_parts
 from neuron_sim.nki.tracing.trace import masked_result as result
 
 __all__ = ["in_parts", "in_place", "refuse", "result", "tile"]
-
-#: Keywords that the vendor's functions take and that change nothing here.
-_IGNORED = frozenset({"name", "lowering", "tile_name", "instr_name"})
-
-
-def refuse(function, keywords):
-    """TypeError for keywords that `function` does not have."""
-    for keyword in keywords:
-        if keyword not in _IGNORED and not keyword.startswith("_"):
-            raise TypeError(f"{function}() got an unexpected keyword argument '{keyword}'")
 
 
 def in_place(shape, mask, emit, *tiles):

@@ -1,6 +1,7 @@
 """load, load_transpose2d, store and copy of the old language."""
 
 from neuron_sim import _core
+from neuron_sim.neuronxcc.nki.keywords import refuse
 from neuron_sim.nki.isa.operators import NAMES
 from neuron_sim.nki.tracing import movement, operators
 from neuron_sim.nki.tracing.dtypes import dtype_of
@@ -8,8 +9,10 @@ from neuron_sim.nki.tracing.dtypes import dtype_of
 plain_load, plain_store, plain_copy = _core.plain_load, _core.plain_store, _core.plain_copy
 
 
-def load(src, *, mask=None, dtype=None, **_options):
+def load(src, *, mask=None, dtype=None, **kwargs):
     """A new SBUF tile with the elements of an HBM tensor."""
+    if kwargs:
+        refuse("load", kwargs)
     if dtype is None:
         if (made := plain_load(src, mask)) is not None:
             try:
@@ -19,19 +22,24 @@ def load(src, *, mask=None, dtype=None, **_options):
     return movement.load(src, mask, dtype)
 
 
-def store(dst, value, *, mask=None, **_options):
+def store(dst, value, *, mask=None, **kwargs):
     """Elements of a tile, or a number, to an HBM tensor."""
+    if kwargs:
+        refuse("store", kwargs)
     if plain_store(dst, value, mask) is None:
         movement.store(dst, value, mask)
 
 
-def load_transpose2d(src, *, mask=None, dtype=None, **_options):
+def load_transpose2d(src, *, mask=None, dtype=None, **kwargs):
     """A new SBUF tile [columns, rows] of an HBM tensor [rows, columns]."""
+    refuse("load_transpose2d", kwargs)
     return movement.load_transpose2d(src, mask, dtype)
 
 
-def copy(src, *, mask=None, dtype=None, **_options):
+def copy(src, *, mask=None, dtype=None, **kwargs):
     """A new SBUF tile with the elements of a tile."""
+    if kwargs:
+        refuse("copy", kwargs)
     if mask is None and dtype is None:
         if (made := plain_copy(src)) is not None:
             try:

@@ -6,7 +6,7 @@ part that takes part. Results are written straight into their assignment targets
 """
 
 from neuron_sim import _core
-from neuron_sim.neuronxcc.nki.isa.results import refuse
+from neuron_sim.neuronxcc.nki.keywords import refuse
 from neuron_sim.nki.language.operators_elementwise import BINARY, COMPARISONS, UNARY, named
 from neuron_sim.nki.lowering import elementwise as lowering
 from neuron_sim.nki.tracing import current

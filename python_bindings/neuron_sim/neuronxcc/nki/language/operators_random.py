@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from neuron_sim.neuronxcc.nki.isa.results import in_place, refuse
+from neuron_sim.neuronxcc.nki.isa.results import in_place
+from neuron_sim.neuronxcc.nki.keywords import refuse
 from neuron_sim.nki.isa.dma import dma_copy_add
 from neuron_sim.nki.isa.operators import operator_name
 from neuron_sim.nki.lowering import random as lowering_random

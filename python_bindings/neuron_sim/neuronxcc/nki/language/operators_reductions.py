@@ -4,7 +4,7 @@ axis: an int or ints that name the last free dimensions. Results have the dtype 
 is given, and at least two dimensions. `mask`: the part that takes part.
 """
 
-from neuron_sim.neuronxcc.nki.isa.results import refuse
+from neuron_sim.neuronxcc.nki.keywords import refuse
 from neuron_sim.nki.isa.operators import NAMES
 from neuron_sim.nki.lowering import reductions as lowering
 from neuron_sim.nki.tracing import current

@@ -4,7 +4,7 @@ import sys
 
 from neuron_sim.neuronxcc.nki.isa.elementwise import tensor_tensor
 from neuron_sim.neuronxcc.nki.isa.matrix import nc_matmul
-from neuron_sim.neuronxcc.nki.isa.results import refuse
+from neuron_sim.neuronxcc.nki.keywords import refuse
 from neuron_sim.nki.isa.operators import operator_name
 from neuron_sim.nki.launch.programs import meet
 from neuron_sim.nki.lowering import elementwise as lowering
