@@ -5,6 +5,7 @@ parameter is follows from its name. A function is Python that is written once, w
 imported: tiles give their access patterns, and the builder takes all fields by position.
 """
 
+import inspect
 from ast import literal_eval
 from collections.abc import Callable, Container
 from functools import partial
@@ -209,6 +210,22 @@ def declared(order: str = "", plain=None, splits: bool = False, **conversions: s
         return _made(function.__name__, function.__doc__, order, plain, splits, conversions)
 
     return make
+
+
+def annotation_of(parameter: inspect.Parameter) -> str:
+    """The type of a parameter of nki.isa, of either language, as an annotation."""
+    name, default = parameter.name, parameter.default
+    if name in _ENUMERATIONS or hasattr(default, "builder_name"):
+        return _ENUMERATIONS[name].__name__ if name in _ENUMERATIONS else type(default).__name__
+    if name in _OPERATORS:
+        return "Callable[..., Any] | None"
+    if name in _NUMBERS_OR_COLUMNS or name == "operand1":
+        return "Tensor | float | None"
+    if isinstance(default, bool | int | float) or default == ():
+        return type(default).__name__
+    kind = "Tensor" if any(name in operands for operands in OPERANDS.values()) else "Any"
+    kind = "str" if name == "name" else kind
+    return f"{kind} | None" if default is None and kind != "Any" else kind
 
 
 def functions_besides(known: Container[str]) -> dict[str, Callable[..., Any]]:
