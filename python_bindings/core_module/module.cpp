@@ -156,16 +156,18 @@ PyObject* tracing::raised() noexcept {
     throw;
   } catch (nb::python_error& error) {
     error.restore();
-  } catch (const KernelError&) {
-    translate(std::current_exception(), nullptr);
-  } catch (Interruption&) {
-    translate(std::current_exception(), nullptr);
-  } catch (const std::bad_alloc&) {
-    translate(std::current_exception(), nullptr);
+  } catch (const tracing::IndexOverflow& error) {
+    PyErr_SetString(PyExc_OverflowError, error.what());
+  } catch (const tracing::LoopsNeeded& needed) {
+    tracing::unroll(needed);
   } catch (const std::bad_cast&) {
     PyErr_SetString(PyExc_TypeError, "an argument is of a type that the simulator does not take.");
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (...) {
+    try {
+      translate(std::current_exception(), nullptr);
+    } catch (const std::exception& error) {
+      PyErr_SetString(PyExc_RuntimeError, error.what());
+    }
   }
   return nullptr;
 }

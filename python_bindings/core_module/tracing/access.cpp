@@ -2,6 +2,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -18,16 +19,6 @@ namespace nb = nanobind;
 
 namespace neuron_sim::tracing {
 namespace {
-
-Affine affine_at(const Position& position) {
-  Affine affine(position.constant);
-  for (int i = 0; i < position.terms; ++i) {
-    const Term& term = position.term[static_cast<size_t>(i)];
-    affine += nb::cast<const Affine&>(nb::handle(term.loop->field[LoopObject::kAffine])) *
-              term.coefficient;
-  }
-  return affine;
-}
 
 /// Merges the dimensions from `first` on into as few as possible, in the same element order.
 void merge(std::vector<Dimension>& dimensions, size_t first) {
@@ -55,97 +46,83 @@ nb::object whole_of(const TensorObject* tensor) {
   return nb::handle(storage).attr("whole_as")(nb::handle(dtype));
 }
 
-/// Sizes and steps for the View of a pattern; false with an error.
-bool read_dimensions(TensorObject* tensor, const Pattern& pattern,
-                     std::vector<Dimension>& dimensions) {
-  PyObject* index = tensor->field[TensorObject::kIndex];
-  const int first = std::max(pattern.axis, 0);
-  for (int d = 0; d < first; ++d) {
-    if (pattern.shape[d] != 1) return refuse("blocks_before_partitions", &tensor->ob_base);
-  }
-  for (int d = first; d < pattern.rank; ++d) {
-    dimensions.push_back({pattern.shape[d], pattern.steps[d]});
-  }
-  const bool is_indirect = pattern.axis < 0 && !is_absent(index);
-  if (is_indirect) {
-    int64_t rows = 0, stride = 0;
-    if (!read_integer(tensor->field[TensorObject::kIndexRows], rows) ||
-        !read_integer(tensor->field[TensorObject::kIndexStride], stride)) {
-      return false;
-    }
-    dimensions.at(0) = {std::min(pattern.shape[0], rows), stride};
-  }
-  if (dimensions.size() > kMaximumRank) merge(dimensions, pattern.axis < 0 && !is_indirect ? 0 : 1);
-  if (dimensions.empty()) dimensions.push_back({1, 1});
-  return true;
+/// A number that Python set beside the index tile of a tensor.
+int64_t number_in(const TensorObject* tensor, int field) {
+  int64_t number = 0;
+  must(read_integer(tensor->field[field], number));
+  return number;
 }
 
-/// Turns the error of the View's refusal into NotOnePattern when splitting resolves it.
-void explain_refusal(const std::vector<Dimension>& dimensions) {
-  const bool has_none = std::any_of(dimensions.begin(), dimensions.end(),
-                                    [](const Dimension& each) { return each.stride < 0; });
-  if ((!has_none && dimensions.size() <= kMaximumRank) ||
-      PyErr_ExceptionMatches(PyExc_ValueError) == 0) {
-    return;
+/// Sizes and steps for the View of a tensor.
+void read_dimensions(TensorObject* tensor, const TensorView& view,
+                     std::vector<Dimension>& dimensions) {
+  const auto first = static_cast<size_t>(std::max(view.axis, 0));
+  for (size_t d = 0; d < first; ++d) {
+    if (view.shape[d] != 1) refuse(&tensor->ob_base, "blocks_before_partitions");
   }
-  PyObject *type = nullptr, *error = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &error, &traceback);
-  PyErr_SetObject(connections.not_one_pattern, error);
-  Py_XDECREF(type);
-  Py_XDECREF(error);
-  Py_XDECREF(traceback);
+  for (size_t d = first; d < view.shape.size(); ++d) {
+    dimensions.push_back({view.shape[d], view.steps[d]});
+  }
+  const bool is_indirect = view.axis < 0 && !is_absent(tensor->field[TensorObject::kIndex]);
+  if (is_indirect) {
+    dimensions.at(0) = {std::min(view.shape[0], number_in(tensor, TensorObject::kIndexRows)),
+                        number_in(tensor, TensorObject::kIndexStride)};
+  }
+  if (dimensions.size() > kMaximumRank) merge(dimensions, view.axis < 0 && !is_indirect ? 0 : 1);
+  if (dimensions.empty()) dimensions.push_back({1, 1});
+}
+
+/// Whether splitting resolves a View's refusal of dimensions.
+bool is_splittable(const std::vector<Dimension>& dimensions) {
+  return dimensions.size() > kMaximumRank ||
+         std::any_of(dimensions.begin(), dimensions.end(),
+                     [](const Dimension& each) { return each.stride < 0; });
 }
 
 /// The View with its run-time part: a register or an index tile.
-nb::object with_dynamic_parts(TensorObject* tensor, const Pattern& pattern, nb::object view) {
+nb::object with_dynamic_parts(TensorObject* tensor, const TensorView& pattern, nb::object view) {
   if (!is_absent(tensor->field[TensorObject::kRegister])) {
     view = nb::handle(&tensor->ob_base).attr("_at_register")(view);
   }
   if (pattern.axis >= 0 || is_absent(tensor->field[TensorObject::kIndex])) return view;
-  int64_t rows = 0;
-  if (!read_integer(tensor->field[TensorObject::kIndexRows], rows)) throw nb::python_error();
+  const int64_t rows = number_in(tensor, TensorObject::kIndexRows);
   const auto& plain = nb::cast<const View&>(view);
   return nb::cast(pattern.shape[0] <= rows ? plain.indirect(rows)
                                            : plain.indirect(rows, pattern.shape[0]));
 }
 
-/// The View of a tensor that has a storage. New reference.
-PyObject* made_access(TensorObject* tensor) {
+/// The View of a tensor that has a storage.
+nb::object made_access(TensorObject* tensor) {
   static std::vector<Dimension> kept;  // reuses its memory, guarded by the GIL
   std::vector<Dimension> dimensions = std::exchange(kept, {});
   dimensions.clear();
-  Pattern pattern;
-  if (!is_absent(tensor->field[TensorObject::kDynamic])) {
-    return refuse("dynamic_index", &tensor->ob_base), nullptr;
-  }
-  if (!run_checks(&tensor->ob_base) || !read_pattern(tensor, pattern) ||
-      !read_dimensions(tensor, pattern, dimensions)) {
-    return nullptr;
-  }
+  if (!is_absent(tensor->field[TensorObject::kDynamic])) refuse(&tensor->ob_base, "dynamic_index");
+  const TensorView pattern = view_of(&tensor->ob_base);
+  with_name_of(&tensor->ob_base, [&] { pattern.check_bounds(); });
+  read_dimensions(tensor, pattern, dimensions);
   const nb::object whole = whole_of(tensor);
   nb::object view;
   try {
-    view = nb::cast(nb::cast<const View&>(whole).pattern(dimensions, affine_at(pattern.start),
-                                                         affine_at(pattern.partition)));
-  } catch (...) {
-    raised();
-    explain_refusal(dimensions);
-    return nullptr;
+    view = nb::cast(nb::cast<const View&>(whole).pattern(dimensions, pattern.start.affine(),
+                                                         pattern.partition.affine()));
+  } catch (const KernelError& error) {
+    if (error.kind() != ErrorKind::kValue || !is_splittable(dimensions)) throw;
+    PyErr_SetString(connections.not_one_pattern, error.what());
+    throw nb::python_error();
   }
   kept = std::move(dimensions);
-  return with_dynamic_parts(tensor, pattern, view).release().ptr();
+  return with_dynamic_parts(tensor, pattern, view);
 }
 
 /// In loops, the last use of a tensor matters.
 bool note_use(StorageObject* storage) {
-  auto* trace = reinterpret_cast<TraceObject*>(storage->field[StorageObject::kTrace]);
+  auto* trace = reinterpret_cast<TraceObject*>(storage->field[StorageObject::kTrace].ptr());
   const int is_open =
       PySet_Contains(trace->field[TraceObject::kScopes], storage->field[StorageObject::kScope]);
   if (is_open < 0) return false;
   if (is_open == 0) {
-    PyObject* done = PyObject_CallMethod(&trace->ob_base, "check_scope", "O", storage);
-    if (done == nullptr) return false;
-    Py_DECREF(done);
+    const auto done = nb::steal(PyObject_CallMethod(&trace->ob_base, "check_scope", "O", storage));
+    if (!done.is_valid()) return false;
   }
   if (PyList_GET_SIZE(trace->field[TraceObject::kLoops]) > 0) {
     storage->uses += 1;
@@ -159,37 +136,30 @@ bool note_use(StorageObject* storage) {
 PyObject* access_of(TensorObject* tensor) {
   using Field = TensorObject;
   if (!settle_tensor(&tensor->ob_base)) return nullptr;
-  PyObject* view = tensor->field[Field::kAccess];
-  if (!is_absent(view)) {
-    Py_INCREF(view);
-  } else {
+  nb::object view = tensor->field[Field::kAccess];
+  if (!view.is_valid() || view.is_none()) {
     try {
       view = made_access(tensor);
     } catch (...) {
       return raised();
     }
-    if (view == nullptr) return nullptr;
-    if (is_absent(tensor->field[Field::kRegister])) set_field(tensor->field[Field::kAccess], view);
+    if (is_absent(tensor->field[Field::kRegister])) tensor->field[Field::kAccess] = view;
   }
-  if (note_use(reinterpret_cast<StorageObject*>(tensor->field[Field::kStorage]))) return view;
-  Py_DECREF(view);
-  return nullptr;
-}
-
-PyObject* affine_of(PyObject* expression, void*) {
-  Position position;
-  if (!read_position(expression, position)) return nullptr;
-  try {
-    return nb::cast(affine_at(position)).release().ptr();
-  } catch (...) {
-    return raised();
-  }
+  auto* storage = reinterpret_cast<StorageObject*>(tensor->field[Field::kStorage].ptr());
+  return note_use(storage) ? view.release().ptr() : nullptr;
 }
 
 void bind_merged(nb::module_& module) {
   using Pairs = std::vector<std::pair<int64_t, int64_t>>;
   module.attr("MAXIMUM_RANK") = kMaximumRank;
   module.attr("QUADRANT_PARTITIONS") = kQuadrantPartitions;
+  module.def(
+      "out_of_bound",
+      [](const std::string& name, int64_t dimension, int64_t low, int64_t high, int64_t size) {
+        out_of_bound(name, dimension, {low, high}, size);
+      },
+      nb::arg("name"), nb::arg("dimension"), nb::arg("low"), nb::arg("high"), nb::arg("size"),
+      "Raises the IndexError of an index low .. high in a dimension of a tensor.");
   module.def(
       "merged",
       [](const Pairs& pairs) {

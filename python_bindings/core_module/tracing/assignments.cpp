@@ -1,6 +1,10 @@
 // Assignments and sums of results that are not emitted yet: straight into their target.
 
+#include <algorithm>
+
 #include "python_bindings/core_module/tracing/objects.h"
+
+namespace nb = nanobind;
 
 namespace neuron_sim::tracing {
 namespace {
@@ -40,23 +44,19 @@ bool fits(const PendingObject* pending, PyObject* target, PyObject* value) {
 bool check_product(TraceObject* trace, PyObject* storage, bool accumulates) {
   PyObject* allocation = trace->field[TraceObject::kAllocation];
   static PyObject* word = PyUnicode_InternFromString("banks");
-  PyObject* banks = PyObject_GetAttr(allocation, word);
-  const bool has_none = banks != nullptr && PyDict_CheckExact(banks) && PyDict_GET_SIZE(banks) == 0;
-  Py_XDECREF(banks);
-  if (has_none || banks == nullptr) return has_none;
-  PyObject* done = PyObject_CallMethod(allocation, "check_product", "OO", storage,
-                                       accumulates ? Py_True : Py_False);
-  Py_XDECREF(done);
-  return done != nullptr;
+  const auto banks = nb::steal(PyObject_GetAttr(allocation, word));
+  if (!banks.is_valid()) return false;
+  if (PyDict_CheckExact(banks.ptr()) && PyDict_GET_SIZE(banks.ptr()) == 0) return true;
+  const auto done = nb::steal(PyObject_CallMethod(allocation, "check_product", "OO", storage,
+                                                  accumulates ? Py_True : Py_False));
+  return done.is_valid();
 }
 
 bool depends_on(PyObject* address, const LoopObject* loop) {
   if (!is_expression(address)) return false;
-  const ExpressionObject* expression = as_expression(address);
-  for (int i = 0; i < expression->terms; ++i) {
-    if (expression->term[i].loop == loop) return true;
-  }
-  return false;
+  const auto& terms = expression_of(address).position.terms;
+  return std::any_of(terms.begin(), terms.end(),
+                     [&](const Term& term) { return term.loop == &loop->loop; });
 }
 
 /// Whether neuron_sim.nki.tracing.dependences must check a write to `target`.
@@ -78,17 +78,17 @@ bool is_suspicious(const TraceObject* trace, PyObject* target) {
   return false;
 }
 
-/// Emits what is pending into `target`; false with an error.
-bool emit_into(TraceObject* trace, PyObject* target) {
-  StorageObject* storage = storage_of(target);
-  PendingObject* pending = take_pending(trace);
-  storage->written = 1;
-  bool good = true;
-  if (pending->accumulates) good = check_product(trace, &storage->ob_base, false);
-  good = good && emit_pending(trace, pending, target, pending->accumulates ? Py_False : nullptr);
+/// Emits what is pending into `target`; false with an error. `accumulate`: of a product, as
+/// emit_pending() takes it.
+bool emit_into(TraceObject* trace, PyObject* target, PyObject* accumulate) {
+  const nb::object taken = take_pending(trace);
+  PendingObject* pending = as_pending(taken.ptr());
+  const bool good = !pending->accumulates ||
+                    check_product(trace, &storage_of(target)->ob_base, accumulate != Py_False);
+  const bool is_emitted =
+      good && emit_pending(trace, pending, target, pending->accumulates ? accumulate : nullptr);
   set_field(pending->field[PendingObject::kTensor], nullptr);  // they reference each other
-  Py_DECREF(pending);
-  return good;
+  return is_emitted;
 }
 
 enum class Done { kYes, kNo, kError };
@@ -105,7 +105,8 @@ Done assign(PyObject* target, PyObject* value) {
   if (found == nullptr || !fits(found, target, value) || is_suspicious(trace, target)) {
     return Done::kNo;
   }
-  return emit_into(trace, target) ? Done::kYes : Done::kError;
+  storage->written = 1;
+  return emit_into(trace, target, Py_False) ? Done::kYes : Done::kError;
 }
 
 /// target += value of a pending matrix product.
@@ -118,31 +119,17 @@ Done accumulate(PyObject* target, PyObject* value) {
                 as_tensor(value)->field[TensorObject::kShape])) {
     return Done::kNo;
   }
-  PyObject* view = access_of(as_tensor(target));  // the scope is checked before anything is emitted
-  if (view == nullptr) return Done::kError;
-  Py_DECREF(view);
-  PendingObject* pending = take_pending(trace);
-  bool good = check_product(trace, &storage->ob_base, true);
+  // The scope is checked before anything is emitted.
+  if (!nb::steal(access_of(as_tensor(target))).is_valid()) return Done::kError;
   // The first product into uninitialised memory overwrites it.
   const bool continues = storage->written != 0;
-  good = good && emit_pending(trace, pending, target, continues ? Py_True : Py_None);
-  set_field(pending->field[PendingObject::kTensor], nullptr);
-  Py_DECREF(pending);
-  if (good) return Done::kYes;
+  if (emit_into(trace, target, continues ? Py_True : Py_None)) return Done::kYes;
   if (!continues && PyErr_ExceptionMatches(PyExc_ValueError) != 0 &&
       PyList_GET_SIZE(trace->field[TraceObject::kLoops]) > 0) {
-    PyObject *type = nullptr, *error = nullptr, *traceback = nullptr;
-    PyErr_Fetch(&type, &error, &traceback);
-    PyErr_NormalizeException(&type, &error, &traceback);
-    PyObject* none = PyObject_CallFunctionObjArgs(connections.unrolled_sum, trace, error, nullptr);
-    if (none != nullptr) {
-      Py_DECREF(none);
-      PyErr_Restore(type, error, traceback);
-    } else {
-      Py_XDECREF(type);
-      Py_XDECREF(error);
-      Py_XDECREF(traceback);
-    }
+    Raised raised;
+    const auto none = nb::steal(
+        PyObject_CallFunctionObjArgs(connections.unrolled_sum, trace, raised.error.ptr(), nullptr));
+    if (none.is_valid()) raised.restore();
   }
   return Done::kError;
 }
@@ -171,7 +158,8 @@ PyObject* trace_settled_into(PyObject* self, PyObject* const* arguments, Py_ssiz
       arguments[2] != Py_True || !fits(as_pending(pending), arguments[0], arguments[1])) {
     Py_RETURN_FALSE;
   }
-  if (!emit_into(trace, arguments[0])) return nullptr;
+  storage_of(arguments[0])->written = 1;
+  if (!emit_into(trace, arguments[0], Py_False)) return nullptr;
   Py_RETURN_TRUE;
 }
 
@@ -181,22 +169,21 @@ int assign_subscript(PyObject* self, PyObject* index, PyObject* value) {
     return -1;
   }
   if (index == Py_Ellipsis && !settle_tensor(self)) return -1;
-  PyObject* target = index == Py_Ellipsis ? Py_NewRef(self) : PyObject_GetItem(self, index);
+  const nb::object part =
+      index == Py_Ellipsis ? nb::borrow(self) : nb::steal(PyObject_GetItem(self, index));
+  PyObject* target = part.ptr();
   if (target == nullptr) return -1;
-  if (PyObject_TypeCheck(target, tensor_type) == 0 || !settle_tensor(target)) {
-    if (PyErr_Occurred() == nullptr) wrong_type("index", "one that selects a tensor", index);
-    Py_DECREF(target);
-    return -1;
+  if (PyObject_TypeCheck(target, tensor_type) == 0) {
+    return wrong_type("index", "one that selects a tensor", index), -1;
   }
+  if (!settle_tensor(target)) return -1;
   Done done = is_tensor(target) && is_tensor(value) ? assign(target, value) : Done::kNo;
   if (done == Done::kNo) {
     PyObject* trace = storage_of(target)->field[StorageObject::kTrace];
-    PyObject* result = PyObject_CallMethod(trace, "assign", "OOO", target, value,
-                                           Py_REFCNT(value) <= kUnshared ? Py_True : Py_False);
-    done = result == nullptr ? Done::kError : Done::kYes;
-    Py_XDECREF(result);
+    const auto result = nb::steal(PyObject_CallMethod(
+        trace, "assign", "OOO", target, value, Py_REFCNT(value) <= kUnshared ? Py_True : Py_False));
+    done = result.is_valid() ? Done::kYes : Done::kError;
   }
-  Py_DECREF(target);
   return done == Done::kYes ? 0 : -1;
 }
 

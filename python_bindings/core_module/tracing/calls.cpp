@@ -7,6 +7,8 @@
 #include "python_bindings/core_module/tracing/calls.h"
 #include "python_bindings/core_module/tracing/python_types.h"
 
+namespace nb = nanobind;
+
 namespace neuron_sim::tracing {
 
 namespace {
@@ -59,21 +61,21 @@ bool are_equal(PyObject* a, PyObject* b) {
 int leaves_all(PyObject* mask, PyObject* shape) {
   if (mask == Py_None) return 1;
   if (Py_TYPE(mask) != connections.mask) return 0;
-  PyObject* arguments[] = {mask, shape};
-  PyObject* left = boxes(nullptr, arguments, 2);
-  if (left == nullptr) return -1;
-  Py_DECREF(left);
-  return left == Py_None ? 1 : 0;
+  try {
+    return boxes_of(mask, shape) ? 0 : 1;
+  } catch (...) {
+    raised();
+    return -1;
+  }
 }
 
 /// Whether a kernel gives its tiles addresses.
 bool is_allocated(const TraceObject* trace) {
   static PyObject* word = PyUnicode_InternFromString("directly");
-  PyObject* tile = PyObject_GetAttr(trace->field[TraceObject::kAllocation], word);
-  const bool found = tile == nullptr || PyObject_IsTrue(tile) != 0;
-  if (tile == nullptr) PyErr_Clear();
-  Py_XDECREF(tile);
-  return found;
+  const auto tile = nb::steal(PyObject_GetAttr(trace->field[TraceObject::kAllocation], word));
+  if (tile.is_valid()) return PyObject_IsTrue(tile.ptr()) != 0;
+  PyErr_Clear();
+  return true;
 }
 
 /// The result in SBUF of an instruction with operands, which are borrowed, on `data`.
@@ -116,10 +118,9 @@ PyObject* plain_store(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
     Py_RETURN_NONE;
   }
   if (arguments[2] == Py_None && PyList_GET_SIZE(trace->field[TraceObject::kLoops]) > 0) {
-    PyObject* repeats = trace_repeats(&trace->ob_base, dst);
-    if (repeats == nullptr) return nullptr;
-    Py_DECREF(repeats);
-    if (repeats == Py_True) Py_RETURN_NONE;
+    const nb::object repeats = nb::steal(trace_repeats(&trace->ob_base, dst));
+    if (!repeats.is_valid()) return nullptr;
+    if (repeats.ptr() == Py_True) Py_RETURN_NONE;
   }
   const int all = leaves_all(arguments[2], shape_of(dst));
   if (all < 0) return nullptr;
@@ -143,17 +144,16 @@ PyObject* plain_product(PyObject*, PyObject* const* arguments, Py_ssize_t count)
       PyTuple_GET_SIZE(rows) != 2 || PyTuple_GET_SIZE(columns) != 2) {
     Py_RETURN_NONE;
   }
-  PyObject* shape = PyTuple_Pack(2, PyTuple_GET_ITEM(rows, 1), PyTuple_GET_ITEM(columns, 1));
-  if (shape == nullptr) return nullptr;
-  PyObject* result = deferred(
-      trace, {.shape = shape,
+  const nb::object shape =
+      nb::steal(PyTuple_Pack(2, PyTuple_GET_ITEM(rows, 1), PyTuple_GET_ITEM(columns, 1)));
+  if (!shape.is_valid()) return nullptr;
+  return deferred(
+      trace, {.shape = shape.ptr(),
               .dtype = connections.float32,
               .emit = calls.matmul,
               .operands = PyTuple_Pack(5, stationary, moving, Py_False, arguments[2], arguments[3]),
               .in_psum = true,
               .accumulates = true});
-  Py_DECREF(shape);
-  return result;
 }
 
 /// (op, data, bias, scale): the activation of a tile; bias and scale are columns or numbers.
@@ -234,14 +234,12 @@ PyObject* plain_reduction(PyObject*, PyObject* const* arguments, Py_ssize_t coun
       PyTuple_CheckExact(shape_of(x)) == 0 || PyTuple_GET_SIZE(shape_of(x)) != 2) {
     Py_RETURN_NONE;
   }
-  PyObject* shape = PyTuple_Pack(2, PyTuple_GET_ITEM(shape_of(x), 0), one);
-  if (shape == nullptr) return nullptr;
-  PyObject* result = deferred(trace, {.shape = shape,
-                                      .dtype = dtype_of(x),
-                                      .emit = calls.tensor_reduce,
-                                      .operands = PyTuple_Pack(3, x, arguments[0], one)});
-  Py_DECREF(shape);
-  return result;
+  const nb::object shape = nb::steal(PyTuple_Pack(2, PyTuple_GET_ITEM(shape_of(x), 0), one));
+  if (!shape.is_valid()) return nullptr;
+  return deferred(trace, {.shape = shape.ptr(),
+                          .dtype = dtype_of(x),
+                          .emit = calls.tensor_reduce,
+                          .operands = PyTuple_Pack(3, x, arguments[0], one)});
 }
 
 }  // namespace

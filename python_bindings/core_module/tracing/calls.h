@@ -35,7 +35,8 @@ Builder* open_builder(PyObject* object);
 bool emit_instruction(TraceObject* trace, const InstructionObject* instruction, PyObject* dst,
                       PyObject* const* operands, Py_ssize_t count, PyObject* accumulate);
 /// instruction(*operands) at once, of the trace that runs; false with an error.
-bool emit_now(const InstructionObject* instruction, PyObject* const* operands, Py_ssize_t count);
+bool emit_now(const InstructionObject* instruction, PyObject* const* operands, Py_ssize_t count,
+              PyObject* accumulate = nullptr);
 PyObject* call_instruction(PyObject* self, PyObject* const* arguments, size_t count,
                            PyObject* names);
 /// (name=None): the handle of the instruction that was emitted last.

@@ -14,38 +14,28 @@ CallConnections calls{};
 
 namespace {
 
-/// The builder's argument for an operand: the View of a tensor, anything else unchanged.
-PyObject* argument_of(PyObject* operand) {
-  if (is_tensor(operand)) return access_of(as_tensor(operand));
+/// The builder's argument for an operand: the View of a tensor, anything else unchanged; none with
+/// an error.
+nb::object argument_of(PyObject* operand) {
+  if (is_tensor(operand)) return nb::steal(access_of(as_tensor(operand)));
   if (PyObject_TypeCheck(operand, tensor_type) != 0) {
-    return PyObject_GetAttrString(operand, "access");
+    return nb::steal(PyObject_GetAttrString(operand, "access"));
   }
-  return Py_NewRef(operand);
+  return nb::borrow(operand);
 }
 
 /// The instruction again, in parts, when the error is that an operand has no access pattern; false
 /// with an error.
 bool emit_in_parts(const InstructionObject* instruction, PyObject* dst, PyObject* const* operands,
                    Py_ssize_t count) {
-  PyObject *type = nullptr, *error = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &error, &traceback);
-  PyErr_NormalizeException(&type, &error, &traceback);
-  const Py_ssize_t first = dst == nullptr ? 0 : 1;
-  PyObject* all = PyTuple_New(first + count);
-  PyObject* done = nullptr;
-  if (all != nullptr) {
-    if (dst != nullptr) PyTuple_SET_ITEM(all, 0, Py_NewRef(dst));
-    for (Py_ssize_t i = 0; i < count; ++i) {
-      PyTuple_SET_ITEM(all, first + i, Py_NewRef(operands[i]));
-    }
-    done = PyObject_CallFunctionObjArgs(connections.split, instruction, all, error, nullptr);
-  }
-  Py_XDECREF(all);
-  Py_XDECREF(type);
-  Py_XDECREF(error);
-  Py_XDECREF(traceback);
-  Py_XDECREF(done);
-  return done != nullptr;
+  const Raised raised;
+  nb::list all;
+  if (dst != nullptr) all.append(nb::handle(dst));
+  for (Py_ssize_t i = 0; i < count; ++i) all.append(nb::handle(operands[i]));
+  PyObject* self = const_cast<PyObject*>(&instruction->ob_base);
+  const auto done = nb::steal(PyObject_CallFunctionObjArgs(
+      connections.split, self, nb::tuple(all).ptr(), raised.error.ptr(), nullptr));
+  return done.is_valid();
 }
 
 /// Emits a call, of plain arguments, that the trace may have emitted before; false when an argument
@@ -74,10 +64,10 @@ bool call_method_of(TraceObject* trace, const InstructionObject* instruction,
     raised();
     return false;
   }
-  PyObject* result = PyObject_Vectorcall(instruction->field[InstructionObject::kMethod], arguments,
-                                         static_cast<size_t>(count), nullptr);
-  Py_XDECREF(result);
-  return result != nullptr;
+  const auto result =
+      nb::steal(PyObject_Vectorcall(instruction->field[InstructionObject::kMethod], arguments,
+                                    static_cast<size_t>(count), nullptr));
+  return result.is_valid();
 }
 
 /// An operand of a kind as an Instruction takes it; null without an error for any other: 't' a
@@ -111,46 +101,64 @@ Builder* open_builder(PyObject* object) {
   return is_open ? nb::inst_ptr<Builder>(object) : nullptr;
 }
 
-bool emit_instruction(TraceObject* trace, const InstructionObject* instruction, PyObject* dst,
-                      PyObject* const* operands, Py_ssize_t count, PyObject* accumulate) {
-  PyObject* arguments[kMostOperands + 3];
-  Py_ssize_t filled = 0;
+namespace {
+
+/// The arguments of a builder's method.
+struct Arguments {
+  PyObject* values[kMostOperands + 3];
+  Py_ssize_t count = 0;
+
+  Arguments() = default;
+  Arguments(const Arguments&) = delete;
+  Arguments& operator=(const Arguments&) = delete;
+  ~Arguments() {
+    for (Py_ssize_t i = 0; i < count; ++i) nb::handle(values[i]).dec_ref();
+  }
+  /// False with an error where there is none.
+  bool append(nb::object argument) {
+    if (!argument.is_valid()) return false;
+    values[count++] = argument.release().ptr();
+    return true;
+  }
+};
+
+bool emit_whole(TraceObject* trace, const InstructionObject* instruction, PyObject* dst,
+                PyObject* const* operands, Py_ssize_t count, PyObject* accumulate) {
+  if (count > kMostOperands) return too_many_operands();
   if (accumulate == nullptr && instruction->accumulate_at >= 0) accumulate = Py_None;
-  bool good = count <= kMostOperands || too_many_operands();
-  const auto append = [&](PyObject* argument) {
-    good = argument != nullptr;
-    if (good) arguments[filled++] = argument;
-  };
-  append(Py_NewRef(trace->field[TraceObject::kBuilder]));
-  if (dst != nullptr && good) append(argument_of(dst));
-  for (Py_ssize_t i = 0; i < count && good; ++i) {
-    if (accumulate != nullptr && filled == instruction->accumulate_at + 1) {
-      append(Py_NewRef(accumulate));
+  Arguments arguments;
+  arguments.append(trace->field[TraceObject::kBuilder]);
+  if (dst != nullptr && !arguments.append(argument_of(dst))) return false;
+  for (Py_ssize_t i = 0; i <= count; ++i) {
+    if (accumulate != nullptr && arguments.count == instruction->accumulate_at + 1) {
+      arguments.append(nb::borrow(accumulate));
     }
-    append(argument_of(operands[i]));
+    if (i < count && !arguments.append(argument_of(operands[i]))) return false;
   }
-  if (good && accumulate != nullptr && filled == instruction->accumulate_at + 1) {
-    append(Py_NewRef(accumulate));
-  }
-  good = good && call_method_of(trace, instruction, arguments, filled);
-  for (Py_ssize_t i = 0; i < filled; ++i) Py_DECREF(arguments[i]);
-  if (!good && instruction->accumulate_at < 0 &&
-      PyErr_ExceptionMatches(connections.not_one_pattern) != 0) {
-    return emit_in_parts(instruction, dst, operands, count);
-  }
-  return good;
+  return call_method_of(trace, instruction, arguments.values, arguments.count);
 }
 
-bool emit_now(const InstructionObject* instruction, PyObject* const* operands, Py_ssize_t count) {
-  PyObject* builder = current_builder(nullptr, nullptr);  // settles, and goes to the line
-  if (builder == nullptr) return false;
-  Py_DECREF(builder);
+}  // namespace
+
+bool emit_instruction(TraceObject* trace, const InstructionObject* instruction, PyObject* dst,
+                      PyObject* const* operands, Py_ssize_t count, PyObject* accumulate) {
+  if (emit_whole(trace, instruction, dst, operands, count, accumulate)) return true;
+  if (instruction->accumulate_at >= 0 || PyErr_ExceptionMatches(connections.not_one_pattern) == 0) {
+    return false;
+  }
+  return emit_in_parts(instruction, dst, operands, count);
+}
+
+bool emit_now(const InstructionObject* instruction, PyObject* const* operands, Py_ssize_t count,
+              PyObject* accumulate) {
+  const auto builder = nb::steal(current_builder(nullptr, nullptr));  // settles, goes to the line
+  if (!builder.is_valid()) return false;
   TraceObject* trace = running_trace();
   if (trace == nullptr) {
     PyErr_SetString(PyExc_RuntimeError, "an instruction is called outside of a trace.");
     return false;
   }
-  return emit_instruction(trace, instruction, nullptr, operands, count, nullptr);
+  return emit_instruction(trace, instruction, nullptr, operands, count, accumulate);
 }
 
 PyObject* call_instruction(PyObject* self, PyObject* const* arguments, size_t count, PyObject*) {
@@ -169,22 +177,16 @@ PyObject* emitted(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
     PyErr_SetString(PyExc_RuntimeError, "an instruction is called outside of a trace.");
     return nullptr;
   }
-  PyObject* number = PyLong_FromLongLong(static_cast<long long>(builder->instruction_count()) - 1);
-  PyTypeObject* type = calls.handle;
-  PyObject* made = number == nullptr ? nullptr : type->tp_alloc(type, 0);
-  if (made == nullptr) {
-    Py_XDECREF(number);
-    return nullptr;
-  }
-  auto* handle = reinterpret_cast<HandleObject*>(made);
-  handle->field[HandleObject::kNumber] = number;
-  handle->field[HandleObject::kTrace] = Py_NewRef(&trace->ob_base);
-  if (name == Py_None) return made;
-  PyObject* done =
-      PyObject_CallFunctionObjArgs(calls.name_instruction, trace, name, number, nullptr);
-  if (done == nullptr) Py_CLEAR(made);
-  Py_XDECREF(done);
-  return made;
+  const auto number = static_cast<long long>(builder->instruction_count()) - 1;
+  nb::object made = nb::steal(calls.handle->tp_alloc(calls.handle, 0));
+  if (!made.is_valid()) return nullptr;
+  auto* handle = reinterpret_cast<HandleObject*>(made.ptr());
+  handle->field[HandleObject::kNumber] = nb::steal(PyLong_FromLongLong(number));
+  set_field(handle->field[HandleObject::kTrace], &trace->ob_base);
+  if (name == Py_None) return made.release().ptr();
+  const auto done = nb::steal(PyObject_CallFunctionObjArgs(
+      calls.name_instruction, trace, name, handle->field[HandleObject::kNumber].ptr(), nullptr));
+  return done.is_valid() ? made.release().ptr() : nullptr;
 }
 
 PyObject* emit_plain(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
@@ -208,12 +210,7 @@ PyObject* emit_plain(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
       operands[filled++] = operand;
     }
   }
-  PyObject* builder = current_builder(nullptr, nullptr);  // settles, and goes to the line
-  if (builder == nullptr) return nullptr;
-  Py_DECREF(builder);
-  if (!emit_instruction(running_trace(), instruction, nullptr, operands, filled, accumulate)) {
-    return nullptr;
-  }
+  if (!emit_now(instruction, operands, filled, accumulate)) return nullptr;
   return emitted(nullptr, arguments + 1, 1);
 }
 

@@ -25,25 +25,15 @@ void mix_view(uint64_t& hash, const View& view) {
 }  // namespace
 
 EmittedCalls* EmittedCalls::of(TraceObject* trace) {
-  PyObject*& capsule = trace->field[TraceObject::kEmitted];
-  if (capsule != nullptr) {
+  Owned& capsule = trace->field[TraceObject::kEmitted];
+  if (capsule.is_valid()) {
     return static_cast<EmittedCalls*>(PyCapsule_GetPointer(capsule, kName));
   }
   std::unique_ptr<EmittedCalls> made(new (std::nothrow) EmittedCalls);
   if (made == nullptr) return nullptr;
-  capsule = PyCapsule_New(made.get(), kName, destroy);
-  if (capsule == nullptr) return PyErr_Clear(), nullptr;
+  capsule = nanobind::steal(PyCapsule_New(made.get(), kName, destroy));
+  if (!capsule.is_valid()) return PyErr_Clear(), nullptr;
   return made.release();
-}
-
-EmittedCalls::~EmittedCalls() {
-  for (Sets* sets : {&on_tiles_, &on_any_tiles_}) {
-    for (const Set& set : *sets) {
-      for (const Emitted& each : set.calls) {
-        for (size_t i = 0; i < each.count; ++i) Py_DECREF(each.arguments[i]);
-      }
-    }
-  }
 }
 
 /// Calls that differ in nothing a hash has are products that begin a sum, and those that continue
@@ -61,14 +51,12 @@ void EmittedCalls::Set::keep(uint64_t hash, uint32_t number, const Call& call) {
 }
 
 void EmittedCalls::Emitted::set(uint64_t of, uint32_t as_number, const Call& call) {
-  const std::array<PyObject*, kMostOperands + 2> old = arguments;
-  const size_t old_count = count;
+  const auto old = std::exchange(arguments, {});  // which goes when the new ones are in place
   hash = of;
   instruction = call.instruction;
   number = as_number;
   count = call.count;
-  for (size_t i = 0; i < count; ++i) arguments[i] = Py_NewRef(call.arguments[i]);
-  for (size_t i = 0; i < old_count; ++i) Py_DECREF(old[i]);
+  for (size_t i = 0; i < count; ++i) arguments[i] = nanobind::borrow(call.arguments[i]);
 }
 
 bool EmittedCalls::Emitted::repeat(Builder& builder, const Call& call, bool on_same_tiles) const {
@@ -78,15 +66,15 @@ bool EmittedCalls::Emitted::repeat(Builder& builder, const Call& call, bool on_s
   for (size_t i = 0; i < count; ++i) {
     const View* now = plain_view(call.arguments[i]);
     if (now == nullptr) {
-      if (arguments[i] != call.arguments[i]) return false;
+      if (arguments[i].ptr() != call.arguments[i]) return false;
       continue;
     }
-    const View* before = plain_view(arguments[i]);
+    const View* before = plain_view(arguments[i].ptr());
     if (before == nullptr || (on_same_tiles && before->tile() != now->tile())) return false;
     views[found++] = {before, now};
   }
   const long long accumulate = instruction->accumulate_at;
-  const bool has_mode = accumulate < 0 || arguments.at(static_cast<size_t>(accumulate)) != Py_None;
+  const bool has_mode = accumulate < 0 || !arguments.at(static_cast<size_t>(accumulate)).is_none();
   return builder.repeat(number, {views.data(), found}, has_mode);
 }
 

@@ -19,7 +19,6 @@ class EmittedCalls {
   EmittedCalls() = default;
   EmittedCalls(const EmittedCalls&) = delete;
   EmittedCalls& operator=(const EmittedCalls&) = delete;
-  ~EmittedCalls();
 
   /// Those of a trace, made on first use; null when there is no memory for them.
   static EmittedCalls* of(TraceObject* trace);
@@ -45,13 +44,13 @@ class EmittedCalls {
   void keep(const Call& call, const Key& key);
 
  private:
-  /// A call that was emitted; owns its arguments.
+  /// A call that was emitted.
   struct Emitted {
     uint64_t hash = 0;
     const InstructionObject* instruction = nullptr;
     uint32_t number = 0;
     size_t count = 0;
-    std::array<PyObject*, kMostOperands + 2> arguments{};
+    std::array<nanobind::object, kMostOperands + 2> arguments;
 
     bool repeat(Builder& builder, const Call& call, bool on_same_tiles) const;
     void set(uint64_t of, uint32_t as_number, const Call& call);

@@ -11,7 +11,7 @@ namespace {
 struct EntryObject {
   enum { kFunction, kTraceback, kDictionary, kFields };
   PyObject ob_base;
-  PyObject* field[kFields];
+  Owned field[kFields];
 };
 
 int initialise_entry(PyObject* self, PyObject* arguments, PyObject*) {
@@ -25,21 +25,13 @@ int initialise_entry(PyObject* self, PyObject* arguments, PyObject*) {
 
 /// Gives the error that is set the traceback that the entry's second function has for it.
 void replace_traceback(EntryObject* entry) {
-  PyObject *type = nullptr, *error = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &error, &traceback);
-  PyErr_NormalizeException(&type, &error, &traceback);
-  if (traceback != nullptr) PyException_SetTraceback(error, traceback);
-  PyObject* replaced = PyObject_CallOneArg(entry->field[EntryObject::kTraceback], error);
-  if (replaced == nullptr) {  // the new error counts
-    Py_XDECREF(type);
-    Py_XDECREF(error);
-    Py_XDECREF(traceback);
-    return;
-  }
-  PyException_SetTraceback(error, replaced);
-  Py_XDECREF(traceback);
-  if (replaced == Py_None) Py_CLEAR(replaced);
-  PyErr_Restore(type, error, replaced);
+  Raised raised;
+  PyObject* function = entry->field[EntryObject::kTraceback];
+  const auto replaced = nanobind::steal(PyObject_CallOneArg(function, raised.error.ptr()));
+  if (!replaced.is_valid()) return;  // the new error counts
+  PyException_SetTraceback(raised.error.ptr(), replaced.ptr());
+  raised.traceback = replaced.is_none() ? nanobind::object() : replaced;
+  raised.restore();
 }
 
 PyObject* call_entry(PyObject* self, PyObject* arguments, PyObject* keywords) {

@@ -1,106 +1,211 @@
-// The type of index expressions; index_arithmetic.cpp has their sums and products.
+// The type of index expressions: arithmetic of device/tracing for Python's operators.
 
+#include "device/base/errors.h"
 #include "python_bindings/core_module/tracing/integers.h"
 #include "python_bindings/core_module/tracing/python_types.h"
 
+namespace nb = nanobind;
+
 namespace neuron_sim::tracing {
+
+nb::object object_of(const IndexExpression& value) {
+  if (value.is_number()) return nb::steal(PyLong_FromLongLong(value.position.constant));
+  return made_held(connections.expression, value);
+}
+
+nb::object object_of(const Position& position) {
+  if (position.terms.empty()) return nb::steal(PyLong_FromLongLong(position.constant));
+  return made_held(connections.expression, IndexExpression{position, {}, {}});
+}
+
+Position position_of(PyObject* value) {
+  if (value != nullptr && is_expression(value)) return expression_of(value).position;
+  Position result;
+  if (!read_integer(value == nullptr ? Py_None : value, result.constant)) throw nb::python_error();
+  return result;
+}
+
 namespace {
 
 /// Expression(constant, terms, steps=(), shape=()): terms is a dict loop -> coefficient.
-int initialise(PyObject* self, PyObject* arguments, PyObject*) {
+int initialise_expression(PyObject* self, PyObject* arguments, PyObject*) {
   long long constant = 0;
   PyObject *terms = nullptr, *steps = nullptr, *shape = nullptr;
   if (PyArg_ParseTuple(arguments, "LO!|OO", &constant, &PyDict_Type, &terms, &steps, &shape) == 0) {
     return -1;
   }
-  ExpressionObject* made = as_expression(self);
-  made->constant = constant;
-  while (made->terms > 0) Py_DECREF(made->term[--made->terms].loop);  // of an earlier call
-  made->rank = 0;
-  Py_ssize_t at = 0;
-  PyObject *loop = nullptr, *coefficient = nullptr;
-  while (PyDict_Next(terms, &at, &loop, &coefficient) != 0) {
-    const long long factor = PyLong_AsLongLong(coefficient);
-    if (factor == -1 && PyErr_Occurred() != nullptr) return -1;
-    if (made->terms == kMaximumTerms) return too_many_terms(), -1;
-    if (PyObject_TypeCheck(loop, loop_type) == 0) {
+  IndexExpression made{constant, {}, {}};
+  for (auto [loop, coefficient] : nb::borrow<nb::dict>(terms)) {
+    int64_t factor = 0;
+    if (!read_integer(coefficient.ptr(), factor)) return -1;
+    if (PyObject_TypeCheck(loop.ptr(), loop_type) == 0) {
       PyErr_SetString(PyExc_TypeError, "a term of an index expression is not of a loop.");
       return -1;
     }
-    made->term[made->terms++] = {reinterpret_cast<LoopObject*>(Py_NewRef(loop)), factor};
+    Term term{&reinterpret_cast<LoopObject*>(loop.ptr())->loop, factor};
+    if (made.position.terms.is_full()) made.position.add(term);  // which is refused
+    made.position.terms.push_back(term);
   }
-  if (shape == nullptr) return 0;
-  int rank = 0, sizes = 0;
-  if (!read_sizes(steps, made->steps, rank) || !read_sizes(shape, made->shape, sizes)) return -1;
-  if (sizes != rank) return PyErr_SetString(PyExc_ValueError, "steps do not fit shape."), -1;
-  made->rank = rank;
+  if (shape != nullptr) {
+    made.steps = sizes_of(steps);
+    made.shape = sizes_of(shape);
+    if (made.shape.size() != made.steps.size()) fail("steps do not fit shape.");
+  }
+  hold(self, made);
   return 0;
 }
 
-void deallocate_expression(PyObject* self) {
-  ExpressionObject* made = as_expression(self);
-  for (int i = 0; i < made->terms; ++i) Py_DECREF(made->term[i].loop);
-  PyTypeObject* type = Py_TYPE(self);
-  type->tp_free(self);
-  Py_DECREF(type);
+/// The value of an operand: of an expression or of a number; null of another type. Throws
+/// python_error. `number`: where it is when it has to be made.
+const IndexExpression* operand_of(PyObject* object, IndexExpression& number) {
+  if (is_expression(object)) return &expression_of(object);
+  switch (number_of(object, number.position.constant)) {
+    case Number::kFound: return &number;
+    case Number::kNone: return nullptr;
+    case Number::kError: break;
+  }
+  throw nb::python_error();
 }
 
-PyObject* steps_of(PyObject* self, void*) {
-  return tuple_of(as_expression(self)->steps, as_expression(self)->rank);
+/// a + b * factor; `name` and `swapped`: of the operator, for operands that Python handles.
+PyObject* combined(PyObject* a, PyObject* b, int64_t factor, const char* name,
+                   const char* swapped) {
+  if (!is_expression(a) && !is_expression(b)) Py_RETURN_NOTIMPLEMENTED;
+  IndexExpression number;
+  const IndexExpression *first = operand_of(a, number), *second = operand_of(b, number);
+  if (first != nullptr && second != nullptr) {
+    return object_of(sum(*first, *second, factor)).release().ptr();
+  }
+  if (!is_expression(a)) return PyObject_CallMethod(b, "_with_tensor_or_float", "Os", a, swapped);
+  return PyObject_CallMethod(a, "_with_tensor_or_float", "Os", b, name);
 }
 
-PyObject* shape_of(PyObject* self, void*) {
-  return tuple_of(as_expression(self)->shape, as_expression(self)->rank);
+PyObject* sum_of(PyObject* a, PyObject* b) { return combined(a, b, 1, "__add__", "__add__"); }
+PyObject* difference_of(PyObject* a, PyObject* b) {
+  return combined(a, b, -1, "__sub__", "__rsub__");
+}
+
+PyObject* product_of(PyObject* a, PyObject* b) {
+  if (!is_expression(a)) std::swap(a, b);
+  if (!is_expression(a)) Py_RETURN_NOTIMPLEMENTED;
+  IndexExpression number;
+  const IndexExpression* factor = operand_of(b, number);
+  if (factor != nullptr) return object_of(product(expression_of(a), *factor)).release().ptr();
+  return PyObject_CallMethod(a, "_with_tensor_or_float", "Os", b, "__mul__");
+}
+
+PyObject* negative_of(PyObject* self) {
+  return object_of(scaled(expression_of(self), -1)).release().ptr();
+}
+
+/// a divided by b. Any divisor but a number needs the expression as a number.
+bool divided(PyObject* a, PyObject* b, Division& division) {
+  IndexExpression number;
+  const bool has_number = is_expression(a) && !is_expression(b) && operand_of(b, number) != nullptr;
+  if (!has_number || number.position.constant == 0) return false;
+  division = divide(expression_of(a), number.position.constant);
+  return true;
+}
+
+PyObject* needed(PyObject* a, PyObject* b) { return PyNumber_Index(is_expression(a) ? a : b); }
+
+PyObject* quotient_of(PyObject* a, PyObject* b) {
+  Division made;
+  return divided(a, b, made) ? object_of(made.quotient).release().ptr() : needed(a, b);
+}
+PyObject* remainder_of(PyObject* a, PyObject* b) {
+  Division made;
+  return divided(a, b, made) ? object_of(made.remainder).release().ptr() : needed(a, b);
+}
+PyObject* divmod_of(PyObject* a, PyObject* b) {
+  Division made;
+  if (!divided(a, b, made)) return needed(a, b);
+  return nb::make_tuple(object_of(made.quotient), object_of(made.remainder)).release().ptr();
+}
+
+nb::object compared(const IndexExpression& a, Comparison comparison, const IndexExpression& b) {
+  auto result = compare(a, comparison, b);
+  if (const bool* is_so = std::get_if<bool>(&result)) return nb::bool_(*is_so);
+  return made_held(connections.mask, std::get<Mask>(std::move(result)));
+}
+
+PyObject* compare_objects(PyObject* self, PyObject* other, int operation) {
+  if (!is_expression(self)) Py_RETURN_NOTIMPLEMENTED;
+  IndexExpression number;
+  const IndexExpression* second = operand_of(other, number);
+  if (second == nullptr && PyFloat_Check(other) != 0) return PyNumber_Index(self);
+  if (second == nullptr) Py_RETURN_NOTIMPLEMENTED;
+  const auto with = [&](Comparison how) { return compared(expression_of(self), how, *second); };
+  switch (operation) {
+    case Py_LT: return with(Comparison::kLess).release().ptr();
+    case Py_LE: return with(Comparison::kLessEqual).release().ptr();
+    case Py_GT: return with(Comparison::kGreater).release().ptr();
+    case Py_GE: return with(Comparison::kGreaterEqual).release().ptr();
+    case Py_EQ: return with(Comparison::kEqual).release().ptr();
+    default: break;
+  }
+  const int is_equal = PyObject_IsTrue(with(Comparison::kEqual).ptr());  // a mask has no complement
+  return is_equal < 0 ? nullptr : PyBool_FromLong(is_equal == 0 ? 1 : 0);
+}
+
+PyObject* constant_of(PyObject* self, void*) {
+  return PyLong_FromLongLong(expression_of(self).position.constant);
+}
+PyObject* expression_steps(PyObject* self, void*) { return tuple_of(expression_of(self).steps); }
+PyObject* expression_shape(PyObject* self, void*) { return tuple_of(expression_of(self).shape); }
+PyObject* affine_of(PyObject* self, void*) {
+  return nb::cast(expression_of(self).position.affine()).release().ptr();
 }
 
 PyObject* terms_of(PyObject* self, void*) {
-  PyObject* terms = PyDict_New();
-  const ExpressionObject* expression = as_expression(self);
-  for (int i = 0; terms != nullptr && i < expression->terms; ++i) {
-    PyObject* coefficient = PyLong_FromLongLong(expression->term[i].coefficient);
-    PyDict_SetItem(terms, &expression->term[i].loop->ob_base, coefficient);
-    Py_XDECREF(coefficient);
+  nb::dict terms;
+  for (const Term& term : expression_of(self).position.terms) {
+    terms[nb::handle(object_of(term.loop))] = term.coefficient;
   }
-  return terms;
+  return terms.release().ptr();
 }
 
 PyObject* expression_bounds(PyObject* self, PyObject*) {
-  int64_t low = 0, high = 0;
-  bounds_of(as_expression(self), low, high);
-  return Py_BuildValue("LL", static_cast<long long>(low), static_cast<long long>(high));
+  const Bounds bounds = expression_of(self).bounds();
+  return nb::make_tuple(bounds.low, bounds.high).release().ptr();
 }
 
-PyMemberDef members[] = {{"constant", T_LONGLONG, offsetof(ExpressionObject, constant), READONLY,
-                          "The value where all variables are 0."},
-                         {}};
-PyGetSetDef properties[] = {
-    {"terms", terms_of, nullptr, "dict: loop -> coefficient.", nullptr},
-    {"steps", steps_of, nullptr, "Coefficient per dimension.", nullptr},
-    {"shape", shape_of, nullptr, "Sizes of the dimensions.", nullptr},
-    {"affine", affine_of, nullptr, "What the builder takes for it.", nullptr},
-    {}};
-PyMethodDef methods[] = {
-    {"bounds", expression_bounds, METH_NOARGS, "The smallest and the largest value."}, {}};
+PyObject* text_of_expression(PyObject* self) {
+  return nb::cast(expression_of(self).text()).release().ptr();
+}
 
-PyType_Slot slots[] = {{Py_tp_init, pointer(initialise)},
-                       {Py_tp_new, pointer(PyType_GenericNew)},
-                       {Py_tp_dealloc, pointer(deallocate_expression)},
-                       {Py_tp_members, members},
-                       {Py_tp_getset, properties},
-                       {Py_tp_methods, methods},
-                       {Py_tp_richcompare, pointer(compare)},
-                       {Py_nb_add, pointer(sum_of)},
-                       {Py_nb_subtract, pointer(difference_of)},
-                       {Py_nb_multiply, pointer(product_of)},
-                       {Py_nb_negative, pointer(negative_of)},
-                       {Py_nb_floor_divide, pointer(quotient_of)},
-                       {Py_nb_remainder, pointer(remainder_of)},
-                       {Py_nb_divmod, pointer(divmod_of)},
-                       {0, nullptr}};
+PyGetSetDef expression_properties[] = {
+    {"constant", slot<constant_of>, nullptr, "The value where all variables are 0.", nullptr},
+    {"terms", slot<terms_of>, nullptr, "dict: loop -> coefficient.", nullptr},
+    {"steps", slot<expression_steps>, nullptr, "Coefficient per dimension.", nullptr},
+    {"shape", slot<expression_shape>, nullptr, "Sizes of the dimensions.", nullptr},
+    {"affine", slot<affine_of>, nullptr, "What the builder takes for it.", nullptr},
+    {}};
+PyMethodDef expression_methods[] = {
+    {"bounds", slot<expression_bounds>, METH_NOARGS, "The smallest and the largest value."}, {}};
+
+PyType_Slot expression_slots[] = {{Py_tp_init, pointer(slot<initialise_expression>)},
+                                  {Py_tp_new, pointer(create_held<IndexExpression>)},
+                                  {Py_tp_dealloc, pointer(deallocate_held<IndexExpression>)},
+                                  {Py_tp_repr, pointer(slot<text_of_expression>)},
+                                  {Py_tp_getset, expression_properties},
+                                  {Py_tp_methods, expression_methods},
+                                  {Py_tp_richcompare, pointer(slot<compare_objects>)},
+                                  {Py_nb_add, pointer(slot<sum_of>)},
+                                  {Py_nb_subtract, pointer(slot<difference_of>)},
+                                  {Py_nb_multiply, pointer(slot<product_of>)},
+                                  {Py_nb_negative, pointer(slot<negative_of>)},
+                                  {Py_nb_floor_divide, pointer(slot<quotient_of>)},
+                                  {Py_nb_remainder, pointer(slot<remainder_of>)},
+                                  {Py_nb_divmod, pointer(slot<divmod_of>)},
+                                  {0, nullptr}};
 
 }  // namespace
 
-PyType_Spec expression_spec = {"neuron_sim._core.IndexExpression", sizeof(ExpressionObject), 0,
-                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+void bind_expression(nb::module_& module) {
+  PyType_Spec spec = {"neuron_sim._core.IndexExpression", sizeof(Held<IndexExpression>), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, expression_slots};
+  expression_type = new_type(module, spec);
+}
 
 }  // namespace neuron_sim::tracing

@@ -1,6 +1,6 @@
 #include "python_bindings/core_module/tracing/integers.h"
 
-#include "python_bindings/core_module/tracing/structures.h"
+#include "device/base/errors.h"
 
 namespace neuron_sim::tracing {
 
@@ -11,39 +11,38 @@ bool overflows() {
 
 Number number_of_other(PyObject* value, int64_t& number) {
   if (PyFloat_Check(value) != 0 || PyIndex_Check(value) == 0) return Number::kNone;
-  PyObject* index = PyNumber_Index(value);
-  if (index == nullptr) {
+  const nanobind::object index = nanobind::steal(PyNumber_Index(value));
+  if (!index.is_valid()) {
     if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) return Number::kError;
     PyErr_Clear();
     return Number::kNone;
   }
   int overflow = 0;
-  number = PyLong_AsLongLongAndOverflow(index, &overflow);  // of a subclass of int, too
-  Py_DECREF(index);
+  number = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);  // of a subclass of int, too
   return overflow == 0 || overflows() ? Number::kFound : Number::kError;
 }
 
-bool read_sizes(PyObject* tuple, int64_t* sizes, int& count) {
+Sizes sizes_of(PyObject* tuple) {
   if (tuple == nullptr || PyTuple_Check(tuple) == 0) {
-    PyErr_SetString(PyExc_TypeError, "the sizes and steps of a tensor are tuples.");
-    return false;
+    fail("the sizes and steps of a tensor are tuples.", ErrorKind::kType);
   }
-  count = static_cast<int>(PyTuple_GET_SIZE(tuple));
-  if (count > kMaximumDimensions) {
-    PyErr_Format(PyExc_ValueError, "a tensor has %d dimensions, more than %d.", count,
-                 kMaximumDimensions);
-    return false;
+  const Py_ssize_t count = PyTuple_GET_SIZE(tuple);
+  if (count > static_cast<Py_ssize_t>(kMaximumDimensions)) {
+    fail(text("a tensor has ", count, " dimensions, more than ", kMaximumDimensions, "."));
   }
-  for (int i = 0; i < count; ++i) {
-    if (!read_integer(PyTuple_GET_ITEM(tuple, i), sizes[i])) return false;
+  Sizes sizes;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    int64_t size = 0;
+    if (!read_integer(PyTuple_GET_ITEM(tuple, i), size)) throw nanobind::python_error();
+    sizes.push_back(size);
   }
-  return true;
+  return sizes;
 }
 
-PyObject* tuple_of(const int64_t* numbers, int count) {
-  PyObject* tuple = PyTuple_New(count);
-  for (int i = 0; tuple != nullptr && i < count; ++i) {
-    PyTuple_SET_ITEM(tuple, i, PyLong_FromLongLong(numbers[i]));
+PyObject* tuple_of(const Sizes& sizes) {
+  PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(sizes.size()));
+  for (size_t i = 0; tuple != nullptr && i < sizes.size(); ++i) {
+    PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(sizes[i]));
   }
   return tuple;
 }

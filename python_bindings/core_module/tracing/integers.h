@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "device/tracing/index_expression.h"
+
 namespace neuron_sim::tracing {
 
 enum class Number { kNone, kFound, kError };
@@ -27,17 +29,12 @@ inline Number number_of(PyObject* value, int64_t& number) {
 /// Reads an integer; false with a TypeError for others.
 inline bool read_integer(PyObject* value, int64_t& number) {
   const Number number_kind = number_of(value, number);
-  if (number_kind == Number::kNone) Py_XDECREF(PyNumber_Index(value));  // which sets the error
+  if (number_kind == Number::kNone) nanobind::steal(PyNumber_Index(value));  // sets the error
   return number_kind == Number::kFound;
 }
-/// The integers of a tuple; false with an error, also for more than kMaximumDimensions.
-bool read_sizes(PyObject* tuple, int64_t* sizes, int& count);
+/// The integers of a tuple. Throws python_error, or KernelError for more than kMaximumDimensions.
+Sizes sizes_of(PyObject* tuple);
 /// New reference.
-PyObject* tuple_of(const int64_t* numbers, int count);
-
-/// The quotient rounded down, as Python's //.
-inline int64_t floor_quotient(int64_t a, int64_t b) {
-  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
-}
+PyObject* tuple_of(const Sizes& sizes);
 
 }  // namespace neuron_sim::tracing

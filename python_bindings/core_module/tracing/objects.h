@@ -2,11 +2,12 @@
 // Functions shared by the structures of structures.h: neuron_sim.nki.tracing derives its
 // classes from their types and has everything that is not needed once per instruction.
 
-#include <exception>
-#include <type_traits>
+#include <optional>
+#include <string>
 #include <vector>
 
-#include "python_bindings/core_module/tracing/structures.h"
+#include "device/base/errors.h"
+#include "python_bindings/core_module/tracing/held.h"
 
 namespace neuron_sim::tracing {
 
@@ -30,99 +31,80 @@ struct Connections {
   PyObject* float32;            ///< the DType
   PyObject* sbuf;               ///< the buffer of results in SBUF
   PyObject* psum;               ///< the buffer of results in PSUM
-  PyObject* refusal;            ///< (reason, ...): the error of refusals.py
-  PyObject* not_one_pattern;    ///< the error of an operand that has no access pattern
-  PyObject* split;              ///< (instruction, operands, that error): emits it in parts
-  PyObject* scope_at;           ///< (scope, place): the scope of a tile made there, see scope_at
+  PyObject* unroll;           ///< the exception of loops, by their keys, that are needed as numbers
+  PyObject* not_one_pattern;  ///< the error of an operand that has no access pattern
+  PyObject* split;            ///< (instruction, operands, that error): emits it in parts
+  PyObject* scope_at;         ///< (scope, place): the scope of a tile made there, see scope_at
 };
 extern Connections connections;
 
 /// The base types; their Python classes derive from them.
 extern PyTypeObject* loop_type;
 extern PyTypeObject* expression_type;
+extern PyTypeObject* checks_type;
 extern PyTypeObject* storage_type;
 extern PyTypeObject* tensor_type;
 extern PyTypeObject* pending_type;
 extern PyTypeObject* trace_type;
 extern PyTypeObject* instruction_type;
 
-// index_arithmetic.cpp, index_comparison.cpp
-PyObject* sum_of(PyObject* a, PyObject* b);
-PyObject* difference_of(PyObject* a, PyObject* b);
-PyObject* product_of(PyObject* a, PyObject* b);
-PyObject* negative_of(PyObject* expression);
-/// Comparisons: a Mask, or a bool when both sides are the same up to a constant.
-PyObject* compare(PyObject* self, PyObject* other, int operation);
-PyObject* quotient_of(PyObject* a, PyObject* b);
-PyObject* remainder_of(PyObject* a, PyObject* b);
-PyObject* divmod_of(PyObject* a, PyObject* b);
-/// Quotient (rounded down) and remainder of an expression, new references or null. They are affine
-/// where the divisor, which is not 0, divides all coefficients or the quotient is the same number
-/// everywhere; false with an error.
-bool divide(PyObject* self, int64_t divisor, PyObject*& quotient, PyObject*& remainder);
-/// self * factor + constant: an int when nothing varies, as every result. New reference.
-PyObject* scaled(const ExpressionObject* self, int64_t factor, int64_t constant);
-/// An expression of no terms and no dimensions, to be filled. New reference.
-ExpressionObject* new_expression();
-/// Finishes a new expression: its terms own their loops from here on, and one that is a
-/// plain number becomes an int.
-PyObject* finished(ExpressionObject* made, bool is_good);
-/// Broadcasts a shape with another one, in place; false with an error.
-bool broadcast(int64_t* shape, int& rank, const int64_t* other, int other_rank);
-/// The step of dimension j where all indices together have `size` positions along it: one position
-/// is repeated.
-inline int64_t step_in(const ExpressionObject* expression, int j, int64_t size) {
-  return expression->shape[j] == 1 && size != 1 ? 0 : expression->steps[j];
-}
-/// ValueError: more than kMaximumTerms loop variables. Returns false.
-bool too_many_terms();
-inline ExpressionObject* as_expression(PyObject* object) {
-  return reinterpret_cast<ExpressionObject*>(object);
-}
+// index_expression.cpp
 inline bool is_expression(PyObject* object) { return Py_TYPE(object) == connections.expression; }
-/// sum += a * factor; false with an error on 64-bit overflow.
-bool add_product(int64_t& sum, int64_t a, int64_t factor);
-/// sum += a * factor, saturating at the largest or smallest 64-bit number: for bounds.
-void add_saturated(int64_t& sum, int64_t a, int64_t factor);
-/// The Position of an int or of an expression, whose dimensions are ignored; false with an error.
-bool read_position(PyObject* value, Position& position);
-/// position += factor * other; false on 64-bit overflow or above kMaximumTerms.
-bool add_scaled(Position& position, const Position& other, int64_t factor);
-/// An int, or an Expression when loop variables are left. New reference.
-PyObject* position_object(const Position& position);
-/// Smallest and largest value over all trips of the loops.
-void bounds_of(const Position& position, int64_t& low, int64_t& high);
-/// Smallest and largest value over all trips, and over all positions of an expression's dimensions.
-void bounds_of(const ExpressionObject* expression, int64_t& low, int64_t& high);
+inline const IndexExpression& expression_of(PyObject* object) {
+  return held<IndexExpression>(object);
+}
+/// An int when nothing varies, else an Expression.
+nanobind::object object_of(const IndexExpression& value);
+nanobind::object object_of(const Position& position);
+/// The Position of an int or of an expression, whose dimensions are ignored. Throws python_error.
+Position position_of(PyObject* value);
+void bind_expression(nanobind::module_& module);
+
+// masks.cpp
+/// The boxes that a mask, a bool or None leaves of a shape, as boxes().
+std::optional<std::vector<Box>> boxes_of(PyObject* mask, PyObject* shape);
+/// The same for Python: None for all of it, or a list.
+PyObject* boxes_in(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
+void bind_mask(nanobind::module_& module);
 
 // types.cpp
 void bind_loop_and_storage(nanobind::module_& module);
 void bind_tensor(nanobind::module_& module);
 
-// fields.cpp
+// views.cpp
 inline TensorObject* as_tensor(PyObject* object) { return reinterpret_cast<TensorObject*>(object); }
 inline bool is_tensor(PyObject* object) { return Py_TYPE(object) == connections.tensor; }
 inline bool is_absent(PyObject* field) { return field == nullptr || field == Py_None; }
+/// Throws python_error unless `good`.
+void must(bool good);
 /// A Tensor of these fields, which are borrowed. New reference.
 TensorObject* new_tensor(PyObject* storage, PyObject* shape, PyObject* dtype, PyObject* steps,
                          PyObject* axis, PyObject* partition, PyObject* start);
-/// The pattern of a tensor, which has a storage; false with an error.
-bool read_pattern(TensorObject* tensor, Pattern& pattern);
-/// Another pattern on the storage of a tensor, whose indices are not checked yet. New reference.
-/// `old`: the tensor's own pattern, if it is known.
-PyObject* same_storage(PyObject* tensor, const Pattern& pattern, const Pattern* old = nullptr);
-/// Another pattern on the storage of a tensor; what was indexed before is checked now. New
-/// reference.
-PyObject* derived(PyObject* tensor, const Pattern& pattern);
-/// Both for Python, of the fields shape, steps, axis, partition and start.
+/// The view of a tensor, which gets a storage.
+TensorView view_of(PyObject* tensor);
+/// Another view of the storage of a tensor. `old`: the tensor's own, if it is known.
+nanobind::object tensor_of(PyObject* tensor, const TensorView& view,
+                           const TensorView* old = nullptr);
+/// The same for Python, of the fields shape, steps, axis, partition and start; derived() checks the
+/// indices of the tensor first.
 PyObject* tensor_same_storage(PyObject* self, PyObject* const* fields, Py_ssize_t count);
 PyObject* tensor_derived(PyObject* self, PyObject* const* fields, Py_ssize_t count);
+/// The bounds of all indices, over all trips of the loops and positions of the tile.
+void run_checks(PyObject* tensor);
+PyObject* checked(PyObject* self, PyObject*);
+/// Tensor.narrow(box).
+PyObject* narrow(PyObject* self, PyObject* ranges);
+/// Tensor.pattern([[step, size], ...], offset): ap() of a tensor of the dtype of the steps.
+PyObject* pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
+/// pattern_of(), or the pattern that was made before of the same numbers, which nobody changes.
+PyObject* shared_pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
+/// Elements of a partition of the storage in the dtype of a tensor.
+PyObject* row_of(PyObject* self, void*);
+void bind_checks(nanobind::module_& module);
 
 // access.cpp
 /// The View of exactly this access pattern, as `Tensor.access`. New reference.
 PyObject* access_of(TensorObject* tensor);
-/// The Affine of an IndexExpression.
-PyObject* affine_of(PyObject* expression, void*);
 void bind_merged(nanobind::module_& module);
 void bind_entry(nanobind::module_& module);
 
@@ -130,60 +112,8 @@ void bind_entry(nanobind::module_& module);
 PyObject* subscript(PyObject* self, PyObject* index);
 /// tensor[items] of ints, slices, nl.ds, `...`, None or index expressions.
 PyObject* indexed(PyObject* self, PyObject* items);
-
-// index_tensors.cpp
-/// What one dimension of a tensor is indexed with: start + sum of step * position in a dimension.
-struct IndexedDimension {
-  Position start;
-  nanobind::dict steps;  ///< dimension of the result -> step
-};
-
-/// The indices of one subscript on their way to a pattern.
-struct Indexing {
-  PyObject* tensor;
-  Pattern old, made;
-  nanobind::object checks;  ///< a list: of bounds that do not hold yet
-  /// By dimension of `tensor`, when it has checks, which the result inherits.
-  std::vector<IndexedDimension> dimensions;
-
-  /// Starts the subscript of a tensor; false with an error.
-  bool begin(PyObject* of);
-  /// Notes what the next dimension of the tensor is indexed with.
-  void note(const Position& start, const nanobind::dict& steps);
-  /// Notes one dimension of the result, or none when that is negative.
-  void note(const Position& start, int along, int64_t step);
-
-  /// Notes that start + sum of step * position has to be below the size of a dimension.
-  void add_check(int dimension, const Position& start, const nanobind::dict& steps);
-  /// The tensor that is made. New reference.
-  PyObject* result();
-};
-/// Index expressions of arange, and ints; false with an error.
-bool apply_index_tensors(Indexing& indexing, PyObject* const* items, int count);
 /// tensor.gathered(items): index expressions and ints alone.
 PyObject* gathered(PyObject* self, PyObject* items);
-
-// patterns.cpp
-/// Tensor.pattern([[step, size], ...], offset): ap() of a tensor of the dtype of the steps.
-PyObject* pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
-/// pattern_of(), or the pattern that was made before of the same numbers, which nobody changes.
-PyObject* shared_pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
-/// Elements of a partition of the storage in the dtype of a tensor.
-PyObject* row_of(PyObject* self, void*);
-
-// masks.cpp
-/// boxes(mask, shape): the parts of a tile that a mask leaves.
-PyObject* boxes(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
-
-// narrowing.cpp
-/// The checks of a tensor that do not hold for a result of `indexing`, which become the result's;
-/// false with an error.
-bool inherit_checks(Indexing& indexing);
-/// Tensor.narrow(box).
-PyObject* narrow(PyObject* self, PyObject* ranges);
-/// The bounds of all indices, over all trips of the loops and positions of the tile.
-bool run_checks(PyObject* tensor);
-PyObject* checked(PyObject* self, PyObject*);
 
 // results.cpp
 inline TraceObject* as_trace(PyObject* object) { return reinterpret_cast<TraceObject*>(object); }
@@ -191,14 +121,14 @@ inline PendingObject* as_pending(PyObject* object) {
   return reinterpret_cast<PendingObject*>(object);
 }
 inline StorageObject* storage_of(PyObject* tensor) {
-  return reinterpret_cast<StorageObject*>(as_tensor(tensor)->field[TensorObject::kStorage]);
+  return reinterpret_cast<StorageObject*>(as_tensor(tensor)->field[TensorObject::kStorage].ptr());
 }
 /// Emits the pending result into a new tile; false with an error.
 bool settle(TraceObject* trace);
 /// Emits the result that `tensor` waits for, if it has no storage yet; false with an error.
 bool settle_tensor(PyObject* tensor);
-/// Takes the pending result out of the trace. New reference.
-PendingObject* take_pending(TraceObject* trace);
+/// Takes the pending result out of the trace.
+nanobind::object take_pending(TraceObject* trace);
 /// Emits a pending result into `target`, with `accumulate` if it is given; false with an error. The
 /// line, and that of errors, is where the kernel called it.
 bool emit_pending(TraceObject* trace, const PendingObject* pending, PyObject* target,
@@ -248,13 +178,14 @@ bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject*
                PyObject* place);
 
 // places.cpp
-/// The innermost frame of the kernel; nullptr without an error when there is none. New reference.
-PyFrameObject* kernel_frame();
+/// The innermost frame of the kernel; none without an error when there is none.
+nanobind::object kernel_frame();
 /// The name that a place assigns a tensor of `shape` to, after the checks of annotations and of
 /// shadowing; empty when none. New reference.
-PyObject* assigned_name(TraceObject* trace, PyFrameObject* frame, PyObject* place, PyObject* shape);
+PyObject* assigned_name(TraceObject* trace, const nanobind::object& frame, PyObject* place,
+                        PyObject* shape);
 /// The place of a frame, see connections.place_of. Borrowed; nullptr with an error.
-PyObject* place_of(PyFrameObject* frame);
+PyObject* place_of(const nanobind::object& frame);
 
 /// TypeError: an argument is not of the type wanted. Returns nullptr.
 PyObject* wrong_type(const char* argument, const char* wanted, PyObject* given);
@@ -262,21 +193,51 @@ PyObject* wrong_type(const char* argument, const char* wanted, PyObject* given);
 /// Whether a trace has a builder; false with a RuntimeError.
 bool has_builder(const TraceObject* trace);
 
-/// Raises the error that refusals.py has for a reason, with its values. Returns false.
-template <class... Values>
-bool refuse(const char* reason, const Values&... values);
+/// Raises the exception of loops that are needed as numbers.
+void unroll(const LoopsNeeded& needed) noexcept;
 
 /// Sets Python's error from the C++ exception that is being handled. Returns nullptr.
 PyObject* raised() noexcept;
 
+/// Raises the error that refusals.py has for a tensor. Throws python_error.
+[[noreturn]] void refuse(PyObject* tensor, const char* reason);
+
+/// action(), whose errors get the name of a tensor for kTensorName.
+template <class Action>
+auto with_name_of(PyObject* tensor, Action action) {
+  try {
+    return action();
+  } catch (const KernelError& error) {
+    std::string sentence = error.what();
+    const size_t at = sentence.find(kTensorName);
+    if (at == std::string::npos) throw;
+    const auto name = nanobind::cast<std::string>(nanobind::handle(tensor).attr("name"));
+    fail(sentence.replace(at, kTensorName.size(), name), error.kind());
+  }
+}
+
 // --- shared by all of these types -------------------------------------------------------------
 
 /// Replaces a field by a new reference to `value`.
-inline void set_field(PyObject*& field, PyObject* value) {
-  PyObject* old = field;
-  field = Py_XNewRef(value);
-  Py_XDECREF(old);
-}
+inline void set_field(Owned& field, PyObject* value) { field = nanobind::borrow(value); }
+
+/// The error of Python that is set, taken out for as long as it is looked at.
+struct Raised {
+  nanobind::object type, error, traceback;
+
+  Raised() {
+    PyObject* fetched[] = {nullptr, nullptr, nullptr};
+    PyErr_Fetch(&fetched[0], &fetched[1], &fetched[2]);
+    PyErr_NormalizeException(&fetched[0], &fetched[1], &fetched[2]);
+    if (fetched[2] != nullptr) PyException_SetTraceback(fetched[1], fetched[2]);
+    type = nanobind::steal(fetched[0]);
+    error = nanobind::steal(fetched[1]);
+    traceback = nanobind::steal(fetched[2]);
+  }
+  void restore() {
+    PyErr_Restore(type.release().ptr(), error.release().ptr(), traceback.release().ptr());
+  }
+};
 
 /// object.name(argument), also of an argument that is a tuple.
 inline PyObject* call_method(PyObject* object, const char* name, PyObject* argument) {
@@ -285,14 +246,14 @@ inline PyObject* call_method(PyObject* object, const char* name, PyObject* argum
 
 template <class Object>
 int traverse(PyObject* self, visitproc visit, void* arg) {
-  for (PyObject* member : reinterpret_cast<Object*>(self)->field) Py_VISIT(member);
+  for (const Owned& member : reinterpret_cast<Object*>(self)->field) Py_VISIT(member.ptr());
   Py_VISIT(Py_TYPE(self));
   return 0;
 }
 
 template <class Object>
 int clear(PyObject* self) {
-  for (PyObject*& member : reinterpret_cast<Object*>(self)->field) Py_CLEAR(member);
+  for (Owned& member : reinterpret_cast<Object*>(self)->field) member.reset();
   return 0;
 }
 
@@ -300,27 +261,8 @@ template <class Object>
 void deallocate(PyObject* self) {
   PyObject_GC_UnTrack(self);
   clear<Object>(self);
-  PyTypeObject* type = Py_TYPE(self);
-  type->tp_free(self);
-  Py_DECREF(type);
-}
-
-template <class... Values>
-bool refuse(const char* reason, const Values&... values) {
-  [[maybe_unused]] const auto argument = [](const auto& value) {  // of no values, unused
-    if constexpr (std::is_convertible_v<decltype(value), PyObject*>) {
-      return nanobind::handle(value);
-    } else {
-      return value;
-    }
-  };
-  try {
-    const auto error = nanobind::handle(connections.refusal)(reason, argument(values)...);
-    PyErr_SetObject(error.type().ptr(), error.ptr());
-  } catch (...) {
-    raised();
-  }
-  return false;
+  const nanobind::object type = nanobind::steal(nanobind::handle(Py_TYPE(self)));  // it owned one
+  Py_TYPE(self)->tp_free(self);
 }
 
 }  // namespace neuron_sim::tracing

@@ -6,6 +6,8 @@
 
 #include "python_bindings/core_module/tracing/objects.h"
 
+namespace nb = nanobind;
+
 namespace neuron_sim::tracing {
 namespace {
 
@@ -14,29 +16,36 @@ int ask_is_internal(PyCodeObject* code) {
   PyObject* known = PyDict_GetItemWithError(connections.internal_files, code->co_filename);
   if (known != nullptr) return known == Py_True ? 1 : 0;
   if (PyErr_Occurred() != nullptr) return -1;
-  PyObject* answer =
-      PyObject_CallOneArg(connections.is_internal, reinterpret_cast<PyObject*>(code));
-  if (answer == nullptr) return -1;
-  const int result = PyObject_IsTrue(answer);
-  Py_DECREF(answer);
-  return result;
+  const nb::object answer =
+      nb::steal(PyObject_CallOneArg(connections.is_internal, reinterpret_cast<PyObject*>(code)));
+  return answer.is_valid() ? PyObject_IsTrue(answer.ptr()) : -1;
 }
 
 /// Whether code is the package's own; remembers the answer for a few names of files, which it owns.
 int is_internal(PyCodeObject* code) {
   struct Answer {
-    PyObject* file;
-    int answer;
+    nb::object file;
+    int answer = 0;
   };
-  static std::array<Answer, 64> answers{};
+  static auto& answers = *new std::array<Answer, 64>();  // Python may end before static objects do
   Answer& place = answers[(reinterpret_cast<uintptr_t>(code->co_filename) >> 4) % answers.size()];
-  if (place.file == code->co_filename) return place.answer;
+  if (place.file.ptr() == code->co_filename) return place.answer;
   const int answer = ask_is_internal(code);
   if (answer < 0) return answer;
-  PyObject* old = place.file;
-  place = {Py_NewRef(code->co_filename), answer};
-  Py_XDECREF(old);
+  place.answer = answer;
+  place.file = nb::borrow(code->co_filename);
   return answer;
+}
+
+nb::object owned(PyFrameObject* frame) { return nb::steal(reinterpret_cast<PyObject*>(frame)); }
+PyFrameObject* as_frame(const nb::object& frame) {
+  return reinterpret_cast<PyFrameObject*>(frame.ptr());
+}
+/// The code of a frame, which the frame holds.
+PyCodeObject* code_of(PyFrameObject* frame) {
+  PyCodeObject* code = PyFrame_GetCode(frame);
+  nb::steal(reinterpret_cast<PyObject*>(code));
+  return code;
 }
 
 struct Step {
@@ -52,48 +61,42 @@ struct HashOfStep {
 
 }  // namespace
 
-PyFrameObject* kernel_frame() {
-  PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
-  while (frame != nullptr) {
-    PyCodeObject* code = PyFrame_GetCode(frame);
-    const int internal = is_internal(code);
-    Py_DECREF(code);
+nb::object kernel_frame() {
+  nb::object frame = owned(PyThreadState_GetFrame(PyThreadState_Get()));
+  while (frame.is_valid()) {
+    const int internal = is_internal(code_of(as_frame(frame)));
     if (internal == 0) return frame;
-    PyFrameObject* back = internal < 0 ? nullptr : PyFrame_GetBack(frame);
-    Py_DECREF(frame);
-    frame = back;
+    if (internal < 0) return {};
+    frame = owned(PyFrame_GetBack(as_frame(frame)));
   }
-  return nullptr;
+  return {};
 }
 
-PyObject* place_of(PyFrameObject* frame) {
+PyObject* place_of(const nb::object& frame) {
   // Places are never freed, and each holds its code: a code's address is not reused.
-  static auto* places = new std::unordered_map<Step, PyObject*, HashOfStep>();
-  PyCodeObject* code = PyFrame_GetCode(frame);
-  const Step step{code, PyFrame_GetLasti(frame)};
-  Py_DECREF(code);
-  const auto found = places->find(step);
-  if (found != places->end()) return found->second;
-  PyObject* place = PyObject_CallOneArg(connections.place_of, reinterpret_cast<PyObject*>(frame));
-  if (place != nullptr) places->emplace(step, place);
-  return place;
+  static auto* places = new std::unordered_map<Step, nb::object, HashOfStep>();
+  const Step step{code_of(as_frame(frame)), PyFrame_GetLasti(as_frame(frame))};
+  const auto known = places->find(step);
+  if (known != places->end()) return known->second.ptr();
+  nb::object place = nb::steal(PyObject_CallOneArg(connections.place_of, frame.ptr()));
+  if (!place.is_valid()) return nullptr;
+  return places->emplace(step, std::move(place)).first->second.ptr();
 }
 
-PyObject* assigned_name(TraceObject* trace, PyFrameObject* frame, PyObject* place,
+PyObject* assigned_name(TraceObject* trace, const nb::object& frame, PyObject* place,
                         PyObject* shape) {
   PyObject* name = PyTuple_GET_ITEM(place, 1);
   const bool has_annotation = PyUnicode_GetLength(PyTuple_GET_ITEM(place, 2)) > 0;
   bool has_checks = has_annotation;
   if (PyUnicode_GetLength(name) == 0) return Py_NewRef(name);
   if (!has_checks && PyList_GET_SIZE(trace->field[TraceObject::kLoops]) > 0 && trace->is_old) {
-    PyObject* key = PyLong_FromVoidPtr(place);
-    const int known = PySet_Contains(trace->field[TraceObject::kUnshadowed], key);
-    Py_DECREF(key);
+    const nb::object key = nb::steal(PyLong_FromVoidPtr(place));
+    const int known = PySet_Contains(trace->field[TraceObject::kUnshadowed], key.ptr());
     if (known < 0) return nullptr;
     has_checks = known == 0;
   }
   if (!has_checks) return Py_NewRef(name);
-  return PyObject_CallMethod(&trace->ob_base, "_name_at", "OOO", frame, place, shape);
+  return PyObject_CallMethod(&trace->ob_base, "_name_at", "OOO", frame.ptr(), place, shape);
 }
 
 }  // namespace neuron_sim::tracing

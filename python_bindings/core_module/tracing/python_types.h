@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
 
 #include "python_bindings/core_module/tracing/objects.h"
 
@@ -18,6 +19,34 @@ void* pointer(Function function) {
 template <class Function>
 PyCFunction fast(Function function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function));
+}
+
+template <auto function>
+struct Slot;
+template <class Result, class... Arguments, Result (*function)(Arguments...)>
+struct Slot<function> {
+  static Result call(Arguments... arguments) noexcept {
+    try {
+      return function(arguments...);
+    } catch (...) {
+      raised();
+    }
+    if constexpr (std::is_pointer_v<Result>)
+      return nullptr;
+    else
+      return -1;
+  }
+};
+/// A function as Python calls it: what it throws becomes Python's error.
+template <auto function>
+inline constexpr auto slot = &Slot<function>::call;
+
+/// A type of a specification, in the module under its last name.
+inline PyTypeObject* new_type(nanobind::module_& module, PyType_Spec& spec) {
+  PyObject* type = PyType_FromSpec(&spec);
+  if (type == nullptr) throw nanobind::python_error();
+  module.attr(strrchr(spec.name, '.') + 1) = nanobind::handle(type);
+  return reinterpret_cast<PyTypeObject*>(type);
 }
 
 /// The member of a field of an object, readable and writable.
@@ -46,10 +75,7 @@ PyTypeObject* made(nanobind::module_& module, const char* name, PyMemberDef* mem
                          {0, nullptr}};
   PyType_Spec spec = {name, sizeof(Object), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
-  PyObject* type = PyType_FromSpec(&spec);
-  if (type == nullptr) throw nanobind::python_error();
-  module.attr(strrchr(name, '.') + 1) = nanobind::handle(type);
-  return reinterpret_cast<PyTypeObject*>(type);
+  return new_type(module, spec);
 }
 
 }  // namespace neuron_sim::tracing

@@ -17,14 +17,15 @@ namespace {
 constexpr size_t kSets = 32, kPlaces = 4;
 /// What a place holds, one after the other: the tensor, the index, the part.
 constexpr Py_ssize_t kEntry = 3;
+constexpr auto kMostPairs = static_cast<Py_ssize_t>(kMaximumDimensions);
 
 bool mix_item(uint64_t& hash, PyObject* item);
 
-bool mix_expression(uint64_t& hash, const ExpressionObject* expression) {
-  mix(hash, static_cast<uint64_t>(expression->constant));
-  for (int i = 0; i < expression->terms; ++i) {
-    mix(hash, expression->term[i].loop);
-    mix(hash, static_cast<uint64_t>(expression->term[i].coefficient));
+bool mix_expression(uint64_t& hash, const IndexExpression& expression) {
+  mix(hash, static_cast<uint64_t>(expression.position.constant));
+  for (const Term& term : expression.position.terms) {
+    mix(hash, term.loop);
+    mix(hash, static_cast<uint64_t>(term.coefficient));
   }
   return true;
 }
@@ -63,24 +64,11 @@ bool mix_item(uint64_t& hash, PyObject* item) {
   }
   if (item == Py_None || item == Py_Ellipsis) return mix(hash, item), true;
   if (PySlice_Check(item)) return mix_slice(hash, reinterpret_cast<PySliceObject*>(item));
-  if (is_expression(item)) return mix_expression(hash, as_expression(item));
+  if (is_expression(item)) return mix_expression(hash, expression_of(item));
   if (Py_TYPE(item) != connections.dynamic_slice) return false;
   const auto* slice = reinterpret_cast<DynamicSliceObject*>(item);
   mix(hash, static_cast<uint64_t>(slice->size));
   return mix_item(hash, slice->field[DynamicSliceObject::kStart]);
-}
-
-bool is_same(PyObject* a, PyObject* b);
-
-bool is_same_expression(const ExpressionObject* a, const ExpressionObject* b) {
-  if (a->constant != b->constant || a->terms != b->terms || a->rank != b->rank) return false;
-  for (int i = 0; i < a->terms; ++i) {
-    if (a->term[i].loop != b->term[i].loop || a->term[i].coefficient != b->term[i].coefficient) {
-      return false;
-    }
-  }
-  const size_t bytes = static_cast<size_t>(a->rank) * sizeof(int64_t);
-  return std::memcmp(a->steps, b->steps, bytes) == 0 && std::memcmp(a->shape, b->shape, bytes) == 0;
 }
 
 /// Whether two indices of which mix_item() is true are the same.
@@ -99,7 +87,7 @@ bool is_same(PyObject* a, PyObject* b) {
            std::memcmp(PyBytes_AS_STRING(a), PyBytes_AS_STRING(b),
                        static_cast<size_t>(PyBytes_GET_SIZE(a))) == 0;
   }
-  if (is_expression(a)) return is_same_expression(as_expression(a), as_expression(b));
+  if (is_expression(a)) return expression_of(a) == expression_of(b);
   if (Py_TYPE(a) != connections.dynamic_slice) return false;
   const auto* one = reinterpret_cast<DynamicSliceObject*>(a);
   const auto* other = reinterpret_cast<DynamicSliceObject*>(b);
@@ -118,13 +106,12 @@ bool is_same_index(PyObject* a, PyObject* b) {
 
 /// The places of a trace, made on first use; null with an error.
 PyObject* places_of(TraceObject* trace) {
-  PyObject*& places = trace->field[TraceObject::kParts];
+  Owned& places = trace->field[TraceObject::kParts];
   if (is_absent(places)) {
-    Py_XDECREF(places);
     constexpr auto kSize = static_cast<Py_ssize_t>(kSets * kPlaces) * kEntry;
-    places = PyList_New(kSize);
-    for (Py_ssize_t i = 0; places != nullptr && i < kSize; ++i) {
-      PyList_SET_ITEM(places, i, Py_NewRef(Py_None));
+    places = nanobind::steal(PyList_New(kSize));
+    for (Py_ssize_t i = 0; places.is_valid() && i < kSize; ++i) {
+      PyList_SET_ITEM(places.ptr(), i, Py_NewRef(Py_None));
     }
   }
   return places;
@@ -169,13 +156,12 @@ void Part::keep(PyObject* made) const {
   if (places == nullptr || !is_tensor(made)) return;
   // The newest of a set comes first; the oldest is dropped.
   PyObject** entries = &PyList_GET_ITEM(places, first);
-  PyObject* dropped[kEntry];
-  PyObject* kept[] = {Py_NewRef(tensor), Py_NewRef(index), Py_NewRef(made)};
   PyObject** end = entries + static_cast<Py_ssize_t>(kPlaces) * kEntry;
-  std::copy(end - kEntry, end, dropped);
+  std::array<nanobind::object, kEntry> dropped;  // which goes when the list is whole again
+  for (size_t i = 0; i < kEntry; ++i) dropped[i] = nanobind::steal(*(end - kEntry + i));
   std::move_backward(entries, end - kEntry, end);
+  PyObject* kept[] = {Py_NewRef(tensor), Py_NewRef(index), Py_NewRef(made)};
   std::copy(kept, kept + kEntry, entries);
-  for (PyObject* each : dropped) Py_DECREF(each);
 }
 
 namespace {
@@ -186,8 +172,8 @@ PyObject* bytes_of(PyObject* pairs) {
   const auto is_sequence = [](PyObject* each) {
     return PyList_CheckExact(each) != 0 || PyTuple_CheckExact(each) != 0;
   };
-  if (!is_sequence(pairs) || PySequence_Fast_GET_SIZE(pairs) > kMaximumDimensions) return nullptr;
-  int64_t numbers[2 * kMaximumDimensions];
+  if (!is_sequence(pairs) || PySequence_Fast_GET_SIZE(pairs) > kMostPairs) return nullptr;
+  int64_t numbers[2 * kMostPairs];
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(pairs);
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* pair = PySequence_Fast_GET_ITEM(pairs, i);
@@ -207,11 +193,8 @@ PyObject* bytes_of(PyObject* pairs) {
 }  // namespace
 
 PyObject* index_of_pairs(PyObject* pairs, PyObject* other) {
-  PyObject* numbers = bytes_of(pairs);
-  if (numbers == nullptr) return nullptr;
-  PyObject* index = PyTuple_Pack(3, mark(), numbers, other);
-  Py_DECREF(numbers);
-  return index;
+  const nanobind::object numbers = nanobind::steal(bytes_of(pairs));
+  return numbers.is_valid() ? PyTuple_Pack(3, mark(), numbers.ptr(), other) : nullptr;
 }
 
 }  // namespace neuron_sim::tracing

@@ -24,42 +24,34 @@ bool call_emit(const PendingObject* pending, PyObject* target, PyObject* accumul
   for (Py_ssize_t i = 0; i < count; ++i) arguments[1 + i] = PyTuple_GET_ITEM(operands, i);
   static PyObject* names = Py_BuildValue("(s)", "accumulate");
   arguments[1 + count] = accumulate;
-  PyObject* result =
-      PyObject_Vectorcall(pending->field[PendingObject::kEmit], arguments,
-                          static_cast<size_t>(1 + count), accumulate == nullptr ? nullptr : names);
-  Py_XDECREF(result);
-  return result != nullptr;
+  const nb::object result = nb::steal(PyObject_Vectorcall(pending->field[PendingObject::kEmit],
+                                                          arguments, static_cast<size_t>(1 + count),
+                                                          accumulate == nullptr ? nullptr : names));
+  return result.is_valid();
 }
 
 /// Adds the kernel's line to the error that is set, when it is an Exception.
 void point_at(PyObject* place) {
   if (PyErr_ExceptionMatches(PyExc_Exception) == 0) return;
-  PyObject *type = nullptr, *error = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &error, &traceback);
-  PyErr_NormalizeException(&type, &error, &traceback);
-  if (traceback != nullptr) PyException_SetTraceback(error, traceback);
-  PyObject* done = PyObject_CallFunctionObjArgs(connections.point_at, error, place, nullptr);
-  if (done == nullptr) PyErr_Clear();
-  Py_XDECREF(done);
-  PyErr_Restore(type, error, traceback);
+  Raised raised;
+  const nb::object done = nb::steal(
+      PyObject_CallFunctionObjArgs(connections.point_at, raised.error.ptr(), place, nullptr));
+  if (!done.is_valid()) PyErr_Clear();
+  raised.restore();
 }
 
 /// Sets the place in the kernel and the name of a result; false with an error.
 bool locate(TraceObject* trace, PendingObject* pending, PyObject* shape) {
   static PyObject* otherwise = PyUnicode_InternFromString("result");
-  PyFrameObject* frame = kernel_frame();
-  if (frame == nullptr) {
-    pending->field[PendingObject::kName] = Py_NewRef(otherwise);
-    return PyErr_Occurred() == nullptr;
-  }
+  const nb::object frame = kernel_frame();
+  set_field(pending->field[PendingObject::kName], otherwise);
+  if (!frame.is_valid()) return PyErr_Occurred() == nullptr;
   PyObject* place = place_of(frame);
-  PyObject* name = place == nullptr ? nullptr : assigned_name(trace, frame, place, shape);
-  Py_DECREF(frame);
-  if (name == nullptr) return false;
-  pending->field[PendingObject::kPlace] = Py_NewRef(place);
-  pending->field[PendingObject::kName] =
-      Py_NewRef(PyUnicode_GetLength(name) > 0 ? name : otherwise);
-  Py_DECREF(name);
+  if (place == nullptr) return false;
+  nb::object name = nb::steal(assigned_name(trace, frame, place, shape));
+  if (!name.is_valid()) return false;
+  set_field(pending->field[PendingObject::kPlace], place);
+  if (PyUnicode_GetLength(name.ptr()) > 0) pending->field[PendingObject::kName] = std::move(name);
   return true;
 }
 
@@ -103,17 +95,17 @@ namespace {
 /// The characters of a str, kept for a few of them with a reference; nullptr with an error.
 const std::string* characters_of(PyObject* line) {
   struct Known {
-    PyObject* line = nullptr;
+    nb::object line;
     std::string characters;
   };
   static auto* known = new std::array<Known, 64>();
   Known& place = (*known)[(reinterpret_cast<uintptr_t>(line) >> 4) % known->size()];
-  if (place.line == line) return &place.characters;
+  if (place.line.ptr() == line) return &place.characters;
   Py_ssize_t size = 0;
   const char* characters = PyUnicode_AsUTF8AndSize(line, &size);
   if (characters == nullptr) return nullptr;
   place.characters.assign(characters, static_cast<size_t>(size));
-  set_field(place.line, line);
+  place.line = nb::borrow(line);
   return &place.characters;
 }
 
@@ -135,11 +127,10 @@ bool go_to(TraceObject* trace, PyObject* place) {
 
 bool note_tile(TraceObject* trace, PyObject* name) {
   if (trace->has_tiles != 0) return true;
-  PyObject* done =
-      call_method(trace->field[TraceObject::kAllocation], "allocate_automatically", name);
-  trace->has_tiles = done != nullptr ? 1 : 0;
-  Py_XDECREF(done);
-  return done != nullptr;
+  const nb::object done = nb::steal(
+      call_method(trace->field[TraceObject::kAllocation], "allocate_automatically", name));
+  trace->has_tiles = done.is_valid() ? 1 : 0;
+  return done.is_valid();
 }
 
 bool emit_pending(TraceObject* trace, const PendingObject* pending, PyObject* target,
@@ -163,42 +154,33 @@ bool emit_pending(TraceObject* trace, const PendingObject* pending, PyObject* ta
   return good;
 }
 
-PendingObject* take_pending(TraceObject* trace) {
-  PyObject* pending = trace->field[TraceObject::kPending];
-  trace->field[TraceObject::kPending] = nullptr;
-  return as_pending(pending);
+nb::object take_pending(TraceObject* trace) {
+  return std::move(static_cast<nb::object&>(trace->field[TraceObject::kPending]));
 }
 
 PyObject* deferred(TraceObject* trace, const Result& result) {
   static PyObject* zero = PyLong_FromLong(0);
-  PyObject* shape = settle(trace) ? PySequence_Tuple(result.shape) : nullptr;
-  auto* pending = as_pending(pending_type->tp_alloc(pending_type, 0));
-  if (pending == nullptr || shape == nullptr || result.operands == nullptr) {
-    Py_XDECREF(shape);
-    Py_XDECREF(pending);
-    Py_XDECREF(result.operands);
-    return nullptr;
-  }
+  const nb::object operands = nb::steal(result.operands);
+  const nb::object shape = nb::steal(settle(trace) ? PySequence_Tuple(result.shape) : nullptr);
+  if (!operands.is_valid() || !shape.is_valid()) return nullptr;
+  const nb::object made = nb::steal(pending_type->tp_alloc(pending_type, 0));
+  if (!made.is_valid()) return nullptr;
+  PendingObject* pending = as_pending(made.ptr());
   pending->in_psum = result.in_psum ? 1 : 0;
   pending->accumulates = result.accumulates ? 1 : 0;
   pending->is_explicit = result.is_explicit ? 1 : 0;
-  pending->field[PendingObject::kTrace] = Py_NewRef(&trace->ob_base);
-  pending->field[PendingObject::kEmit] = Py_NewRef(result.emit);
-  pending->field[PendingObject::kOperands] = result.operands;
-  pending->field[PendingObject::kBuffer] =
-      Py_NewRef(result.in_psum ? connections.psum : connections.sbuf);
-  TensorObject* tensor = nullptr;
-  if (locate(trace, pending, shape)) {
-    tensor = new_tensor(nullptr, shape, result.dtype, Py_None, zero, zero, zero);
-  }
-  if (tensor != nullptr) {
-    tensor->field[TensorObject::kPending] = Py_NewRef(&pending->ob_base);
-    pending->field[PendingObject::kTensor] = Py_NewRef(&tensor->ob_base);
-    set_field(trace->field[TraceObject::kPending], &pending->ob_base);
-  }
-  Py_DECREF(shape);
-  Py_DECREF(pending);
-  return tensor == nullptr ? nullptr : &tensor->ob_base;
+  set_field(pending->field[PendingObject::kTrace], &trace->ob_base);
+  set_field(pending->field[PendingObject::kEmit], result.emit);
+  set_field(pending->field[PendingObject::kOperands], operands.ptr());
+  set_field(pending->field[PendingObject::kBuffer],
+            result.in_psum ? connections.psum : connections.sbuf);
+  if (!locate(trace, pending, shape.ptr())) return nullptr;
+  TensorObject* tensor = new_tensor(nullptr, shape.ptr(), result.dtype, Py_None, zero, zero, zero);
+  if (tensor == nullptr) return nullptr;
+  set_field(tensor->field[TensorObject::kPending], made.ptr());
+  set_field(pending->field[PendingObject::kTensor], &tensor->ob_base);
+  set_field(trace->field[TraceObject::kPending], made.ptr());
+  return &tensor->ob_base;
 }
 
 PyObject* trace_result(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
@@ -219,19 +201,17 @@ PyObject* trace_result(PyObject* self, PyObject* const* arguments, Py_ssize_t co
 
 bool settle(TraceObject* trace) {
   if (is_absent(trace->field[TraceObject::kPending])) return true;
-  PendingObject* pending = take_pending(trace);
-  PyObject* tensor = Py_NewRef(pending->field[PendingObject::kTensor]);
+  const nb::object taken = take_pending(trace);
+  const PendingObject* pending = as_pending(taken.ptr());
+  const nb::object tensor = pending->field[PendingObject::kTensor];
   PyObject* name = pending->field[PendingObject::kName];
-  bool good = note_tile(trace, name);
-  good = good && give_tile(trace, tensor, pending->field[PendingObject::kBuffer], name,
-                           pending->field[PendingObject::kPlace]);
-  if (good) {
-    set_field(as_tensor(tensor)->field[TensorObject::kPending], nullptr);
-    good = emit_pending(trace, pending, tensor, nullptr);
+  if (!note_tile(trace, name) ||
+      !give_tile(trace, tensor.ptr(), pending->field[PendingObject::kBuffer], name,
+                 pending->field[PendingObject::kPlace])) {
+    return false;
   }
-  Py_DECREF(tensor);
-  Py_DECREF(pending);
-  return good;
+  set_field(as_tensor(tensor.ptr())->field[TensorObject::kPending], nullptr);
+  return emit_pending(trace, pending, tensor.ptr(), nullptr);
 }
 
 bool settle_tensor(PyObject* tensor) {
@@ -255,25 +235,17 @@ PyObject* trace_builder(PyObject* self, void*) {
   TraceObject* trace = as_trace(self);
   if (!has_builder(trace) || !settle(trace)) return nullptr;
   if (trace->emitting == 0) {
-    PyFrameObject* frame = kernel_frame();
-    if (frame != nullptr) {
-      PyObject* place = place_of(frame);
-      Py_DECREF(frame);
-      if (place == nullptr || !go_to(trace, place)) return nullptr;
-    } else if (PyErr_Occurred() != nullptr) {
-      return nullptr;
-    }
+    const nb::object frame = kernel_frame();
+    PyObject* place = frame.is_valid() ? place_of(frame) : nullptr;
+    if (place == nullptr ? PyErr_Occurred() != nullptr : !go_to(trace, place)) return nullptr;
   }
-  return Py_XNewRef(trace->field[TraceObject::kBuilder]);
+  return Py_XNewRef(trace->field[TraceObject::kBuilder].ptr());
 }
 
 PyObject* current_builder(PyObject*, PyObject*) {
-  const Py_ssize_t depth = PyList_GET_SIZE(connections.running);
-  if (depth > 0) return trace_builder(PyList_GET_ITEM(connections.running, depth - 1), nullptr);
-  PyObject* trace = PyObject_CallNoArgs(connections.current);
-  PyObject* builder = trace == nullptr ? nullptr : trace_builder(trace, nullptr);
-  Py_XDECREF(trace);
-  return builder;
+  if (TraceObject* trace = running_trace()) return trace_builder(&trace->ob_base, nullptr);
+  const nb::object trace = nb::steal(PyObject_CallNoArgs(connections.current));
+  return trace.is_valid() ? trace_builder(trace.ptr(), nullptr) : nullptr;
 }
 
 }  // namespace neuron_sim::tracing

@@ -2,8 +2,9 @@
 
 #include <nanobind/nanobind.h>
 
-#include <unordered_map>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "device/base/errors.h"
 #include "device/builder/builder.h"
@@ -17,11 +18,16 @@ namespace {
 
 /// The device's dtype of a DType, whose objects live as long as the process.
 Dtype device_dtype(PyObject* dtype) {
-  static auto* known = new std::unordered_map<PyObject*, Dtype>();
-  const auto found = known->find(dtype);
-  if (found != known->end()) return found->second;
+  struct Known {
+    nb::object dtype;
+    Dtype named;
+  };
+  static auto* known = new std::vector<Known>();  // as many as there are dtypes
+  for (const Known& each : *known) {
+    if (each.dtype.ptr() == dtype) return each.named;
+  }
   const Dtype named = dtype_of_name(nb::cast<std::string>(nb::handle(dtype).attr("name")));
-  known->emplace(Py_NewRef(dtype), named);
+  known->push_back({nb::borrow(dtype), named});
   return named;
 }
 
@@ -69,12 +75,7 @@ PyObject* plain_shape(const TraceObject* trace, PyObject* shape) {
   if (PyLong_CheckExact(PyTuple_GET_ITEM(shape, 0)) != 0) return Py_NewRef(shape);
   PyObject* plain = PyTuple_New(rank);
   for (Py_ssize_t i = 0; plain != nullptr && i < rank; ++i) {
-    PyTuple_SET_ITEM(plain, i, PyNumber_Index(PyTuple_GET_ITEM(shape, i)));
-  }
-  PyObject* first = plain == nullptr ? nullptr : PyTuple_GET_ITEM(plain, 0);
-  if (first != nullptr && PyLong_CheckExact(first) == 0) {
-    PyTuple_SET_ITEM(plain, 0, PyLong_FromLongLong(PyLong_AsLongLong(first)));
-    Py_DECREF(first);
+    PyTuple_SET_ITEM(plain, i, PyLong_FromLongLong(PyLong_AsLongLong(PyTuple_GET_ITEM(shape, i))));
   }
   return plain;
 }
@@ -102,10 +103,10 @@ bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject*
   TensorObject* tensor = as_tensor(result);
   PyObject* shape = tensor->field[TensorObject::kShape];
   if (trace->widens != 0 || PyTuple_GET_SIZE(shape) < 2) {
-    PyObject* done = PyObject_CallMethod(&trace->ob_base, "_in_new_tile", "OOOO", result, buffer,
-                                         name, is_absent(place) ? Py_None : place);
-    Py_XDECREF(done);
-    return done != nullptr;
+    const auto done =
+        nb::steal(PyObject_CallMethod(&trace->ob_base, "_in_new_tile", "OOOO", result, buffer, name,
+                                      is_absent(place) ? Py_None : place));
+    return done.is_valid();
   }
   try {
     nb::object steps;
@@ -114,9 +115,9 @@ bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject*
         new_tile(trace, tensor, in_psum, nb::cast<std::string>(nb::handle(name)), steps);
     const nb::object scope = nb::steal(scope_at(trace, place));
     if (!scope.is_valid()) return false;
-    auto* storage =
-        reinterpret_cast<StorageObject*>(connections.storage->tp_alloc(connections.storage, 0));
-    if (storage == nullptr) return false;
+    nb::object made = nb::steal(connections.storage->tp_alloc(connections.storage, 0));
+    if (!made.is_valid()) return false;
+    auto* storage = reinterpret_cast<StorageObject*>(made.ptr());
     static PyObject* zero = PyLong_FromLong(0);
     static PyObject* memories[] = {PyUnicode_InternFromString("sbuf"),
                                    PyUnicode_InternFromString("psum")};
@@ -130,7 +131,7 @@ bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject*
     values[StorageObject::kWhole] = whole.ptr();
     values[StorageObject::kScope] = scope.ptr();
     values[StorageObject::kAxis] = zero;
-    for (int i = 0; i < StorageObject::kFields; ++i) storage->field[i] = Py_XNewRef(values[i]);
+    for (int i = 0; i < StorageObject::kFields; ++i) set_field(storage->field[i], values[i]);
     storage->made_at = trace->uses;
     storage->is_mutable = 1;
     storage->in_psum = in_psum ? 1 : 0;
@@ -138,8 +139,7 @@ bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject*
     if (PyTuple_GET_SIZE(shape) == 2) {
       set_field(tensor->field[TensorObject::kAccess], whole.ptr());
     }
-    Py_XDECREF(tensor->field[TensorObject::kStorage]);
-    tensor->field[TensorObject::kStorage] = &storage->ob_base;
+    tensor->field[TensorObject::kStorage] = std::move(made);
   } catch (...) {
     raised();
     return false;
@@ -149,38 +149,34 @@ bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject*
 
 PyObject* plain_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
   TraceObject* trace = as_trace(self);
-  PyObject* shape = nullptr;
-  if (count == 4 && PyUnicode_Check(arguments[3]) == 0)
+  nb::object shape;
+  if (count == 4 && PyUnicode_Check(arguments[3]) == 0) {
     return wrong_type("name", "a str", arguments[3]);
+  }
   if (count == 4 && trace->widens == 0 &&
       (arguments[2] == connections.sbuf || arguments[2] == connections.psum)) {
-    shape = plain_shape(trace, arguments[0]);
+    shape = nb::steal(plain_shape(trace, arguments[0]));
   }
-  PyFrameObject* frame = shape == nullptr ? nullptr : kernel_frame();
-  if (frame == nullptr) {
-    Py_XDECREF(shape);
+  const nb::object frame = shape.is_valid() ? kernel_frame() : nb::object();
+  if (!frame.is_valid()) {
     if (PyErr_Occurred() != nullptr) return nullptr;
     Py_RETURN_NONE;
   }
   static PyObject* zero = PyLong_FromLong(0);
   static PyObject* otherwise = PyUnicode_InternFromString("tensor");
   PyObject* place = place_of(frame);
-  PyObject* name = place == nullptr ? nullptr : assigned_name(trace, frame, place, shape);
-  Py_DECREF(frame);
-  TensorObject* tensor = nullptr;
-  if (name != nullptr) {
-    PyObject* used = PyUnicode_GetLength(arguments[3]) > 0 ? arguments[3] : name;
-    if (PyUnicode_GetLength(used) == 0) used = otherwise;
-    if (settle(trace) && note_tile(trace, used) && (trace->emitting != 0 || go_to(trace, place))) {
-      tensor = new_tensor(nullptr, shape, arguments[1], Py_None, zero, zero, zero);
-    }
-    if (tensor != nullptr && !give_tile(trace, &tensor->ob_base, arguments[2], used, place)) {
-      Py_CLEAR(tensor);
-    }
-  }
-  Py_XDECREF(name);
-  Py_DECREF(shape);
-  return tensor == nullptr ? nullptr : &tensor->ob_base;
+  if (place == nullptr) return nullptr;
+  const nb::object name = nb::steal(assigned_name(trace, frame, place, shape.ptr()));
+  if (!name.is_valid()) return nullptr;
+  PyObject* used = PyUnicode_GetLength(arguments[3]) > 0 ? arguments[3] : name.ptr();
+  if (PyUnicode_GetLength(used) == 0) used = otherwise;
+  if (!settle(trace) || !note_tile(trace, used)) return nullptr;
+  if (trace->emitting == 0 && !go_to(trace, place)) return nullptr;
+  TensorObject* tensor = new_tensor(nullptr, shape.ptr(), arguments[1], Py_None, zero, zero, zero);
+  if (tensor == nullptr) return nullptr;
+  nb::object made = nb::steal(&tensor->ob_base);
+  const bool good = give_tile(trace, made.ptr(), arguments[2], used, place);
+  return good ? made.release().ptr() : nullptr;
 }
 
 }  // namespace neuron_sim::tracing

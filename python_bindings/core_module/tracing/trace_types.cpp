@@ -8,11 +8,10 @@
 
 namespace neuron_sim::tracing {
 
-extern PyType_Spec expression_spec;
-
 Connections connections{};
 PyTypeObject* loop_type = nullptr;
 PyTypeObject* expression_type = nullptr;
+PyTypeObject* checks_type = nullptr;
 PyTypeObject* storage_type = nullptr;
 PyTypeObject* tensor_type = nullptr;
 PyTypeObject* pending_type = nullptr;
@@ -25,10 +24,10 @@ int initialise_nothing(PyObject*, PyObject*, PyObject*) { return 0; }
 
 int initialise_trace(PyObject* self, PyObject*, PyObject*) {
   auto* trace = reinterpret_cast<TraceObject*>(self);
-  trace->field[TraceObject::kLoops] = PyList_New(0);
-  trace->field[TraceObject::kScopes] = PySet_New(nullptr);
-  trace->field[TraceObject::kOpenScopes] = PyList_New(0);
-  trace->field[TraceObject::kUnshadowed] = PySet_New(nullptr);
+  trace->field[TraceObject::kLoops] = nanobind::steal(PyList_New(0));
+  trace->field[TraceObject::kScopes] = nanobind::steal(PySet_New(nullptr));
+  trace->field[TraceObject::kOpenScopes] = nanobind::steal(PyList_New(0));
+  trace->field[TraceObject::kUnshadowed] = nanobind::steal(PySet_New(nullptr));
   return PyErr_Occurred() == nullptr ? 0 : -1;
 }
 
@@ -39,13 +38,12 @@ int initialise_instruction(PyObject* self, PyObject* arguments, PyObject*) {
   instruction->call = call_instruction;
   if (PyArg_ParseTuple(arguments, "O|L", &method, &instruction->accumulate_at) == 0) return -1;
   set_field(instruction->field[InstructionObject::kMethod], method);
-  PyObject* name = PyObject_GetAttrString(method, "__name__");
-  if (name == nullptr) return -1;
+  const nanobind::object name = nanobind::steal(PyObject_GetAttrString(method, "__name__"));
+  if (!name.is_valid()) return -1;
   std::string_view instruction_name;
-  if (plain_word(name, instruction_name)) {
+  if (plain_word(name.ptr(), instruction_name)) {
     instruction->emit_plain = plain_emission(instruction_name);
   }
-  Py_DECREF(name);
   return 0;
 }
 
@@ -132,7 +130,7 @@ void connect(const nanobind::dict& classes) {
                  object("masked_result"),  object("tensor_tensor"),
                  object("tensor_scalar"),  object("float32"),
                  object("sbuf"),           object("psum"),
-                 object("refusal"),        object("not_one_pattern"),
+                 object("unroll"),         object("not_one_pattern"),
                  object("split"),          object("scope_at")};
   for (PyTypeObject* each : {connections.expression, connections.tensor, connections.storage,
                              connections.mask, connections.dynamic_slice}) {
@@ -171,10 +169,9 @@ namespace neuron_sim {
 
 void bind_traced_objects(nanobind::module_& module) {
   using namespace tracing;
-  PyObject* expression = PyType_FromSpec(&expression_spec);
-  if (expression == nullptr) throw nanobind::python_error();
-  expression_type = reinterpret_cast<PyTypeObject*>(expression);
-  module.attr("IndexExpression") = nanobind::handle(expression);
+  bind_expression(module);
+  bind_mask(module);
+  bind_checks(module);
   bind_loop_and_storage(module);
   bind_tensor(module);
   bind_trace(module);
@@ -186,7 +183,7 @@ void bind_traced_objects(nanobind::module_& module) {
        "The builder of the kernel that is being traced, see TraceState.builder."},
       {"instruction_result", fast(instruction_result), METH_FASTCALL,
        "(shape, dtype, default, mask, instruction, *operands): a result in SBUF."},
-      {"boxes", fast(boxes), METH_FASTCALL,
+      {"boxes", fast(slot<boxes_in>), METH_FASTCALL,
        "(mask, shape): what a mask leaves of a tile: None for all of it, else a list of boxes, "
        "(start, size) per dimension."},
       {"plain_binary", fast(plain_binary), METH_FASTCALL,

@@ -1,6 +1,10 @@
 // The types of loops, slices, storages and tensors for Python.
 
+#include <nanobind/stl/string.h>
+
 #include "python_bindings/core_module/tracing/python_types.h"
+
+namespace nb = nanobind;
 
 namespace neuron_sim::tracing {
 
@@ -9,10 +13,13 @@ namespace {
 int initialise_loop(PyObject* self, PyObject* arguments, PyObject*) {
   auto* loop = reinterpret_cast<LoopObject*>(self);
   PyObject *key = nullptr, *name = nullptr, *kind = nullptr, *affine = nullptr;
-  if (PyArg_ParseTuple(arguments, "OOULOL", &key, &name, &kind, &loop->trip_count, &affine,
+  long long trip_count = 0;
+  if (PyArg_ParseTuple(arguments, "OUULOL", &key, &name, &kind, &trip_count, &affine,
                        &loop->depth) == 0) {
     return -1;
   }
+  loop->loop = {nb::cast<std::string>(nb::handle(name)), trip_count,
+                nb::cast<Affine>(nb::handle(affine))};
   set_field(loop->field[LoopObject::kKey], key);
   set_field(loop->field[LoopObject::kName], name);
   set_field(loop->field[LoopObject::kKind], kind);
@@ -20,11 +27,15 @@ int initialise_loop(PyObject* self, PyObject* arguments, PyObject*) {
   return 0;
 }
 
-int initialise_mask(PyObject* self, PyObject* arguments, PyObject*) {
-  PyObject* conditions = nullptr;
-  if (PyArg_ParseTuple(arguments, "O!", &PyTuple_Type, &conditions) == 0) return -1;
-  set_field(reinterpret_cast<MaskObject*>(self)->field[MaskObject::kConditions], conditions);
-  return 0;
+PyObject* create_loop(PyTypeObject* type, PyObject*, PyObject*) {
+  PyObject* made = PyType_GenericAlloc(type, 0);
+  if (made != nullptr) new (&reinterpret_cast<LoopObject*>(made)->loop) Loop();
+  return made;
+}
+
+void deallocate_loop(PyObject* self) {
+  reinterpret_cast<LoopObject*>(self)->loop.~Loop();
+  deallocate<LoopObject>(self);
 }
 
 int initialise_slice(PyObject* self, PyObject* arguments, PyObject* keywords) {
@@ -38,10 +49,9 @@ int initialise_slice(PyObject* self, PyObject* arguments, PyObject* keywords) {
                                          &start, &size) == 0) {
     return -1;
   }
-  PyObject* index = PyNumber_Index(size);
-  if (index == nullptr) return -1;
-  slice->size = PyLong_AsLongLong(index);
-  Py_DECREF(index);
+  const nb::object index = nb::steal(PyNumber_Index(size));
+  if (!index.is_valid()) return -1;
+  slice->size = PyLong_AsLongLong(index.ptr());
   set_field(slice->field[DynamicSliceObject::kStart], start);
   return slice->size == -1 && PyErr_Occurred() != nullptr ? -1 : 0;
 }
@@ -58,11 +68,10 @@ int initialise_storage(PyObject* self, PyObject* arguments, PyObject*) {
                              StorageObject::kShape, StorageObject::kDtype, StorageObject::kWhole,
                              StorageObject::kScope, StorageObject::kAxis};
   for (int i = 0; i < 8; ++i) set_field(storage->field[kFields[i]], values[i]);
-  PyObject* memory = PyObject_GetAttrString(values[2], "memory");
-  if (memory == nullptr) return -1;
-  set_field(storage->field[StorageObject::kMemory], memory);
-  Py_DECREF(memory);
-  if (PyUnicode_Check(memory) == 0) return wrong_type("memory", "a str", memory), -1;
+  Owned& memory = storage->field[StorageObject::kMemory];
+  memory = nb::steal(PyObject_GetAttrString(values[2], "memory"));
+  if (!memory.is_valid()) return -1;
+  if (PyUnicode_Check(memory.ptr()) == 0) return wrong_type("memory", "a str", memory), -1;
   storage->in_psum = PyUnicode_CompareWithASCIIString(memory, "psum") == 0;
   storage->made_at = reinterpret_cast<TraceObject*>(values[0])->uses;
   storage->is_mutable = 1;
@@ -123,10 +132,8 @@ PyObject* tensor_memory(PyObject* self, void*) {
   if (!is_absent(as_tensor(self)->field[TensorObject::kStorage])) {
     return Py_NewRef(storage_of(self)->field[StorageObject::kMemory]);
   }
-  PyObject* buffer = tensor_buffer(self, nullptr);
-  PyObject* memory = buffer == nullptr ? nullptr : PyObject_GetAttrString(buffer, "memory");
-  Py_XDECREF(buffer);
-  return memory;
+  const nb::object buffer = nb::steal(tensor_buffer(self, nullptr));
+  return buffer.is_valid() ? PyObject_GetAttrString(buffer.ptr(), "memory") : nullptr;
 }
 
 PyObject* tensor_rank(PyObject* self, void*) {
@@ -137,9 +144,9 @@ PyObject* tensor_rank(PyObject* self, void*) {
 
 /// Created on first access.
 PyObject* storage_views(PyObject* self, void*) {
-  PyObject*& views = reinterpret_cast<StorageObject*>(self)->field[StorageObject::kTyped];
-  if (views == nullptr) views = PyDict_New();
-  return Py_XNewRef(views);
+  Owned& views = reinterpret_cast<StorageObject*>(self)->field[StorageObject::kTyped];
+  if (!views.is_valid()) views = nb::steal(PyDict_New());
+  return Py_XNewRef(views.ptr());
 }
 
 }  // namespace
@@ -157,24 +164,23 @@ bool has_builder(const TraceObject* trace) {
 }
 
 void bind_loop_and_storage(nanobind::module_& module) {
-  using Loop = LoopObject;
   static PyMemberDef of_loop[] = {
-      object_member<Loop>("key", Loop::kKey, READONLY),
-      object_member<Loop>("name", Loop::kName, READONLY),
-      object_member<Loop>("kind", Loop::kKind, READONLY),
-      object_member<Loop>("affine", Loop::kAffine, READONLY),
-      {"trip_count", T_LONGLONG, offsetof(Loop, trip_count), 0, nullptr},
-      {"depth", T_LONGLONG, offsetof(Loop, depth), 0, nullptr},
-      {"opened_at", T_LONGLONG, offsetof(Loop, opened_at), 0, nullptr},
+      object_member<LoopObject>("key", LoopObject::kKey, READONLY),
+      object_member<LoopObject>("name", LoopObject::kName, READONLY),
+      object_member<LoopObject>("kind", LoopObject::kKind, READONLY),
+      object_member<LoopObject>("affine", LoopObject::kAffine, READONLY),
+      {"trip_count", T_LONGLONG, offsetof(LoopObject, loop.trip_count), 0, nullptr},
+      {"depth", T_LONGLONG, offsetof(LoopObject, depth), 0, nullptr},
+      {"opened_at", T_LONGLONG, offsetof(LoopObject, opened_at), 0, nullptr},
       {}};
-  loop_type = made<Loop>(module, "neuron_sim._core.CountedLoop", of_loop, initialise_loop);
+  loop_type =
+      made<LoopObject>(module, "neuron_sim._core.CountedLoop", of_loop, slot<initialise_loop>,
+                       nullptr, nullptr, {Py_tp_new, pointer(create_loop)});
+  loop_type->tp_dealloc = deallocate_loop;
   static PyMemberDef of_slice[] = {
       object_member<DynamicSliceObject>("start", DynamicSliceObject::kStart, READONLY),
       {"size", T_LONGLONG, offsetof(DynamicSliceObject, size), READONLY, nullptr},
       {}};
-  static PyMemberDef of_mask[] = {
-      object_member<MaskObject>("conditions", MaskObject::kConditions, READONLY), {}};
-  made<MaskObject>(module, "neuron_sim._core.IndexMask", of_mask, initialise_mask);
   made<DynamicSliceObject>(module, "neuron_sim._core.DynamicSlice", of_slice, initialise_slice);
   using Storage = StorageObject;
   static PyMemberDef of_storage[] = {
@@ -226,27 +232,27 @@ void bind_tensor(nanobind::module_& module) {
        nullptr},
       {"buffer", tensor_buffer, nullptr, "The memory it was created in.", nullptr},
       {"memory", tensor_memory, nullptr, "\"sbuf\", \"psum\" or \"hbm\".", nullptr},
-      {"row", row_of, nullptr, "Elements of a partition of the storage.", nullptr},
+      {"row", slot<row_of>, nullptr, "Elements of a partition of the storage.", nullptr},
       {"ndim", tensor_rank, nullptr, "Number of dimensions.", nullptr},
       {}};
   static PyMethodDef methods[] = {
       {"settle", settled_tensor, METH_NOARGS,
        "Emits the instruction of a result that was not assigned anywhere."},
-      {"narrow", narrow, METH_O,
+      {"narrow", slot<narrow>, METH_O,
        "The part of a tensor that a mask leaves; box: (start, size) per dimension."},
-      {"pattern", fast(pattern_of), METH_FASTCALL,
+      {"pattern", fast(slot<pattern_of>), METH_FASTCALL,
        "([[step, size], ...], offset): ap() of a pattern without dynamic parts."},
-      {"shared_pattern", fast(shared_pattern_of), METH_FASTCALL,
+      {"shared_pattern", fast(slot<shared_pattern_of>), METH_FASTCALL,
        "The same, perhaps a tensor that was made before: not to be changed."},
-      {"indexed", indexed, METH_O,
+      {"indexed", slot<indexed>, METH_O,
        "tensor[items] of numbers, slices, nl.ds, `...`, None or index expressions."},
-      {"gathered", gathered, METH_O, "tensor[items] of index expressions and numbers alone."},
-      {"same_storage", fast(tensor_same_storage), METH_FASTCALL,
+      {"gathered", slot<gathered>, METH_O, "tensor[items] of index expressions and numbers alone."},
+      {"same_storage", fast(slot<tensor_same_storage>), METH_FASTCALL,
        "(shape, steps, axis, partition, start): another pattern, whose indices are not checked "
        "yet."},
-      {"derived", fast(tensor_derived), METH_FASTCALL,
+      {"derived", fast(slot<tensor_derived>), METH_FASTCALL,
        "The same; what was indexed before is checked now."},
-      {"run_checks", checked, METH_NOARGS,
+      {"run_checks", slot<checked>, METH_NOARGS,
        "The bounds of every index, over all trips of the loops and positions of the tile."},
       {}};
   // The subscript slots are those of the mapping protocol; `+=` is the number protocol's.
@@ -258,7 +264,7 @@ void bind_tensor(nanobind::module_& module) {
                          {Py_tp_members, members},
                          {Py_tp_getset, properties},
                          {Py_tp_methods, methods},
-                         {Py_mp_subscript, pointer(subscript)},
+                         {Py_mp_subscript, pointer(slot<subscript>)},
                          {Py_mp_ass_subscript, pointer(assign_subscript)},
                          {Py_nb_inplace_add, pointer(add_in_place)},
                          {0, nullptr}};

@@ -5,10 +5,12 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
+from neuron_sim import _core
+
 from .errors import Unroll
 from .expression import Expression
 from .methods import dense_strides
-from .refusals import blocks_before_partitions, out_of_bound
+from .refusals import blocks_before_partitions
 from .tensor import Storage, Tensor
 
 
@@ -152,11 +154,11 @@ class Blocks(Tensor):
         if self.tiles.symbolic and type(item) is Expression and item.terms:
             low, high = item.bounds()
             if low < 0 or high >= size:
-                raise out_of_bound(self, dimension, low, high, size)
+                _core.out_of_bound(self.name, dimension, low, high, size)
             return item
         number = item.__index__()  # of a loop variable: its loop is unrolled
         if not -size <= number < size:
-            raise out_of_bound(self, dimension, number, number, size)
+            _core.out_of_bound(self.name, dimension, number, number, size)
         return number % size
 
     def same_storage(self, *_pattern: Any) -> Tensor:

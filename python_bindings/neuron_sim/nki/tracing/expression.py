@@ -6,7 +6,7 @@ loop variable as a number: it raises Unroll, and the kernel is traced again with
 
 from neuron_sim import _core
 
-from .refusals import depends_on_loops, not_affine
+from .refusals import depends_on_loops
 
 
 class Loop(_core.CountedLoop):
@@ -37,13 +37,6 @@ class Expression(_core.IndexExpression):
 
     def __pos__(self):
         return self
-
-    def _times_expression(self, other):
-        if not other.shape:
-            raise depends_on_loops((other,))
-        if not self.shape:
-            raise depends_on_loops((self,))
-        raise not_affine(f"the product of {self} and {other}")
 
     def as_number(self):
         """Raises Unroll; an error for an arange, which is never a number."""
@@ -101,21 +94,6 @@ class Expression(_core.IndexExpression):
         position = axis if axis >= 0 else axis + len(self.shape) + 1
         index = (slice(None),) * position + (None,)
         return self[index]
-
-    def __repr__(self) -> str:
-        parts = [str(self.constant)] if self.constant or not (self.terms or self.shape) else []
-        for loop, coefficient in self.terms.items():
-            parts.append(loop.name if coefficient == 1 else f"{coefficient}*{loop.name}")
-        for axis, step in enumerate(self.steps):
-            if step:
-                parts.append(
-                    f"{step}*arange({self.shape[axis]})"
-                    if step != 1
-                    else f"arange({self.shape[axis]})"
-                )
-        return " + ".join(parts) or "0"
-
-    __str__ = __repr__
 
     def __format__(self, specification: str) -> str:
         return repr(self)

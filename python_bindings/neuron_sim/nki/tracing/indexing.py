@@ -58,7 +58,7 @@ def with_held_index(tensor, items: tuple, held: list):
     """Index expressions and one index that a tile holds."""
     for item in items:
         if item is None or item is Ellipsis or isinstance(item, (slice, DynamicSlice)):
-            raise mixed_indices()
+            raise mixed_indices(tensor)
     if len(held) > 1:
         raise IndexError(f"tensor `{tensor.name}` can have one tile of indices only.")
     d = held[0]

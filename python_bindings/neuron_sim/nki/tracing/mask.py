@@ -65,17 +65,6 @@ class Mask(_core.IndexMask):
             raise Unroll(list(pending))
         return True
 
-    @property
-    def shape(self) -> tuple:
-        """The broadcast shape of the conditions."""
-        shape: tuple = ()
-        for condition in self.conditions:
-            rank = max(len(shape), len(condition.shape))
-            one = (1,) * (rank - len(shape)) + shape
-            other = (1,) * (rank - len(condition.shape)) + condition.shape
-            shape = tuple([max(a, b) for a, b in zip(one, other, strict=True)])
-        return shape
-
     def __setitem__(self, index, value):
         raise TypeError("'mask' tensor does not support item assignment")
 

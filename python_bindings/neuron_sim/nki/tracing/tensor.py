@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from neuron_sim import _core
 
-from . import access, eager, indexing, methods, patterns, views
+from . import access, eager, indexing, methods, patterns, refusals, views
 from .control_flow import while_loops
 from .dtypes import WIDENED, DType, bool_, dtype_of
 from .errors import Retrace
@@ -54,6 +54,9 @@ class Tensor(_core.TensorPattern):
 
     def _at_register(self, view):
         return access.at_register(self, view)
+
+    def _refusal(self, reason: str) -> Exception:
+        return refusals.OF_TENSORS[reason](self)
 
     @property
     def name(self) -> str:

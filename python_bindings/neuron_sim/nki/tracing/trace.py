@@ -23,7 +23,6 @@ from .indexing import DynamicSlice
 from .instructions import TENSOR_SCALAR, TENSOR_TENSOR
 from .mask import InBoxes, Mask, boxes
 from .methods import dense_strides
-from .refusals import refusal
 from .splitting import emit_in_parts
 from .tensor import Storage, Tensor
 
@@ -307,7 +306,7 @@ _core.connect_tracing(
         "float32": float32,
         "sbuf": buffers.sbuf,
         "psum": buffers.psum,
-        "refusal": refusal,
+        "unroll": Unroll,
         "not_one_pattern": NotOnePattern,
         "split": emit_in_parts,
         "scope_at": source_scopes.scope_at,

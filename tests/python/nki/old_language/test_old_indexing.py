@@ -42,17 +42,6 @@ def test_one_dimension_of_a_tile_may_index_two_of_a_tensor():
     assert np.array_equal(loaded((6, 1), index)(a), np.diag(a)[:, None])
 
 
-def test_two_dimensions_of_a_tile_may_index_one_of_a_tensor():
-    a = uniform(5, 20)
-
-    def index():
-        p, i, j = nl.mgrid[0:5, 0:6, 0:4]
-        return p, 3 * i + j
-
-    expected = np.stack([a[:, 3 * i : 3 * i + 4] for i in range(6)], axis=1)
-    assert np.array_equal(loaded((5, 6, 4), lambda: index())(a[:, :19]), expected)
-
-
 def test_mgrid_has_its_dimensions_by_name_and_is_an_index_itself():
     a = uniform(8, 9)
 
@@ -126,11 +115,6 @@ def test_bounds_of_a_loop_are_those_of_all_its_trips():
         "Out-of-bound access for tensor `x` on dimension 1: index range [0, 4095] exceed "
         "dimension size of 4000"
     )
-
-
-def test_negative_numbers_count_from_the_end():
-    a = uniform(6, 5)
-    assert np.array_equal(loaded((1, 4), lambda: (slice(-1, None), slice(0, -1)))(a), a[-1:, :-1])
 
 
 @pytest.mark.parametrize("index, message", [

@@ -36,22 +36,6 @@ def test_a_mask_leaves_what_numpy_says(mask, expected):
     assert np.array_equal(kept(mask), np.broadcast_to(expected, (6, 9)))
 
 
-def test_a_mask_that_is_always_true_cuts_nothing():
-    assert boxes(P < 6, (6, 9)) is None
-    assert boxes((P >= 0) & (F <= 8), (6, 9)) is None
-    assert boxes(P < 5, (6, 9)) is not None
-
-
-def test_a_mask_that_is_never_true_leaves_nothing():
-    assert boxes(P > 5, (6, 9)) == []
-    assert boxes((P > 2) & (P < 3), (6, 9)) == []
-
-
-def test_positions_that_a_coupled_mask_leaves_alike_are_one_box():
-    assert boxes(P * 9 + F < 31, (6, 9)) == [((0, 4), (0, 4)), ((0, 3), (4, 5))]
-    assert boxes(P * 9 + F >= 31, (6, 9)) == [((3, 1), (4, 5)), ((4, 2), (0, 9))]
-
-
 def test_masks_are_joined_with_and_only():
     assert error_of(lambda: (P < 2) | (F < 2)) == (
         "masks are joined with `&`; `|` is not supported."
@@ -63,12 +47,6 @@ def test_of_masks_joined_by_and_the_last_one_counts():
     assert np.array_equal(kept(joined), np.broadcast_to(f < 2, (6, 9)))
     message = "Control-flow depending on `nl.arange` or `nl.mgrid` is not supported."
     assert error_of(lambda: 1 if (P < 2) and (F < 2) else 0) == message
-
-
-def test_a_mask_of_another_shape_does_not_fit():
-    assert error_of(boxes, nl.arange(5)[None, :] < 3, (6, 9)) == (
-        "mask of shape [1, 5] does not fit a tile of shape [6, 9]."
-    )
 
 
 @nki.jit
@@ -160,12 +138,6 @@ def test_a_condition_on_an_index_tensor_is_refused():
 
     assert error_of(kernel, uniform(4, 4)) == (
         "Control-flow depending on `nl.arange` or `nl.mgrid` is not supported."
-    )
-
-
-def test_an_expression_that_is_not_affine_is_no_mask():
-    assert error_of(lambda: (F % 4) < 2) == (
-        "arange(9) divided by 4 is not an affine expression of static loop indices."
     )
 
 
