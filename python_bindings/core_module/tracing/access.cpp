@@ -107,7 +107,7 @@ nb::object made_access(TensorObject* tensor) {
                                                          pattern.partition.affine()));
   } catch (const KernelError& error) {
     if (error.kind() != ErrorKind::kValue || !is_splittable(dimensions)) throw;
-    PyErr_SetString(connections.not_one_pattern, error.what());
+    PyErr_SetString(not_one_pattern, error.what());
     throw nb::python_error();
   }
   kept = std::move(dimensions);

@@ -127,8 +127,7 @@ Done accumulate(PyObject* target, PyObject* value) {
   if (!continues && PyErr_ExceptionMatches(PyExc_ValueError) != 0 &&
       PyList_GET_SIZE(trace->field[TraceObject::kLoops]) > 0) {
     Raised raised;
-    const auto none = nb::steal(
-        PyObject_CallFunctionObjArgs(connections.unrolled_sum, trace, raised.error.ptr(), nullptr));
+    const auto none = nb::steal(call_method(&trace->ob_base, "_unrolled_sum", raised.error.ptr()));
     if (none.is_valid()) raised.restore();
   }
   return Done::kError;

@@ -47,7 +47,7 @@ bool is_number(PyObject* object, long number) {
 
 /// Whether it is one fp32 number per partition, [P, 1].
 bool is_column(PyObject* object) {
-  if (!is_tensor(object) || dtype_of(object) != connections.float32) return false;
+  if (!is_tensor(object) || dtype_of(object) != constants.float32) return false;
   PyObject* shape = shape_of(object);
   return PyTuple_CheckExact(shape) != 0 && PyTuple_GET_SIZE(shape) == 2 &&
          is_number(PyTuple_GET_ITEM(shape, 1), 1);
@@ -60,7 +60,7 @@ bool are_equal(PyObject* a, PyObject* b) {
 /// Whether a mask leaves all of a shape: 1, 0, or -1 with an error.
 int leaves_all(PyObject* mask, PyObject* shape) {
   if (mask == Py_None) return 1;
-  if (Py_TYPE(mask) != connections.mask) return 0;
+  if (Py_TYPE(mask) != classes.mask) return 0;
   try {
     return boxes_of(mask, shape) ? 0 : 1;
   } catch (...) {
@@ -101,7 +101,7 @@ PyObject* plain_load(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
       PyLong_AsLong(partitions) > builder->limits().partitions) {
     Py_RETURN_NONE;
   }
-  return result_like(trace, src, calls.dma_copy, src);
+  return result_like(trace, src, instructions.dma_copy, src);
 }
 
 /// (dst, value, mask): nl.store of a tile as it is; True when it is done.
@@ -126,7 +126,7 @@ PyObject* plain_store(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (all < 0) return nullptr;
   if (all == 0) Py_RETURN_NONE;
   storage_of(dst)->written = 1;
-  if (!emit_now(reinterpret_cast<InstructionObject*>(calls.dma_copy), arguments, 2)) {
+  if (!emit_now(reinterpret_cast<InstructionObject*>(instructions.dma_copy), arguments, 2)) {
     return nullptr;
   }
   Py_RETURN_TRUE;
@@ -149,8 +149,8 @@ PyObject* plain_product(PyObject*, PyObject* const* arguments, Py_ssize_t count)
   if (!shape.is_valid()) return nullptr;
   return deferred(
       trace, {.shape = shape.ptr(),
-              .dtype = connections.float32,
-              .emit = calls.matmul,
+              .dtype = constants.float32,
+              .emit = instructions.nc_matmul,
               .operands = PyTuple_Pack(5, stationary, moving, Py_False, arguments[2], arguments[3]),
               .in_psum = true,
               .accumulates = true});
@@ -168,13 +168,13 @@ PyObject* plain_activation(PyObject*, PyObject* const* arguments, Py_ssize_t cou
   }
   PyObject* name = listed_name(arguments[0]);
   if (name == nullptr) Py_RETURN_NONE;
-  return result_like(trace, data, calls.activation, name, data, bias == Py_None ? zero : bias,
-                     scale);
+  return result_like(trace, data, instructions.activation, name, data,
+                     bias == Py_None ? zero : bias, scale);
 }
 
 bool is_scalar_operand(PyObject* operand) {
   return PyFloat_CheckExact(operand) != 0 ||
-         (is_tensor(operand) && dtype_of(operand) == connections.float32);
+         (is_tensor(operand) && dtype_of(operand) == constants.float32);
 }
 
 /// (data, op0, operand0, op1, operand1): tensor_scalar; the operands are floats or tiles of fp32.
@@ -187,11 +187,11 @@ PyObject* plain_scalar(PyObject*, PyObject* const* arguments, Py_ssize_t count) 
   PyObject* first = listed_name(arguments[1]);
   if (first == nullptr) Py_RETURN_NONE;
   if (op1 == Py_None && operand1 == Py_None) {
-    return result_like(trace, data, connections.tensor_scalar, data, first, arguments[2]);
+    return result_like(trace, data, instructions.tensor_scalar, data, first, arguments[2]);
   }
   PyObject* second = is_scalar_operand(operand1) ? listed_name(op1) : nullptr;
   if (second == nullptr) Py_RETURN_NONE;
-  return result_like(trace, data, connections.tensor_scalar, data, first, arguments[2], Py_False,
+  return result_like(trace, data, instructions.tensor_scalar, data, first, arguments[2], Py_False,
                      second, operand1);
 }
 
@@ -206,7 +206,7 @@ PyObject* plain_pair(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   }
   PyObject* name = listed_name(arguments[2]);
   if (name == nullptr) Py_RETURN_NONE;
-  return result_like(trace, a, connections.tensor_tensor, a, b, name, engine);
+  return result_like(trace, a, instructions.tensor_tensor, a, b, name, engine);
 }
 
 /// (name, x): the activation of that name of a tile.
@@ -215,14 +215,14 @@ PyObject* plain_unary(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 2 || trace == nullptr || !is_on_chip(arguments[1]) || is_allocated(trace)) {
     Py_RETURN_NONE;
   }
-  return result_like(trace, arguments[1], calls.activation, arguments[0], arguments[1]);
+  return result_like(trace, arguments[1], instructions.activation, arguments[0], arguments[1]);
 }
 
 /// (src): a copy of a tile.
 PyObject* plain_copy(PyObject*, PyObject* src) {
   TraceObject* trace = running_trace();
   if (trace == nullptr || !is_on_chip(src)) Py_RETURN_NONE;
-  return result_like(trace, src, calls.tensor_copy, src);
+  return result_like(trace, src, instructions.tensor_copy, src);
 }
 
 /// (op, x, axis): the reduction of the columns of a tile [P, F].
@@ -238,7 +238,7 @@ PyObject* plain_reduction(PyObject*, PyObject* const* arguments, Py_ssize_t coun
   if (!shape.is_valid()) return nullptr;
   return deferred(trace, {.shape = shape.ptr(),
                           .dtype = dtype_of(x),
-                          .emit = calls.tensor_reduce,
+                          .emit = instructions.tensor_reduce,
                           .operands = PyTuple_Pack(3, x, arguments[0], one)});
 }
 

@@ -5,18 +5,6 @@
 
 namespace neuron_sim::tracing {
 
-/// What the functions of calls.cpp need of nki.isa; set once by `connect_calls`.
-struct CallConnections {
-  PyObject* dma_copy;  ///< Instruction, as the next ones
-  PyObject* matmul;
-  PyObject* activation;
-  PyObject* tensor_copy;
-  PyObject* tensor_reduce;
-  PyObject* operator_names;    ///< dict: callable -> the builder's name
-  PyTypeObject* handle;        ///< NkiInstruction
-  PyObject* name_instruction;  ///< (trace, name, number): enters the name of an instruction
-};
-extern CallConnections calls;
 /// The builder's name of an operator; null without an error when it is not listed. Borrowed.
 PyObject* listed_name(PyObject* op);
 
@@ -46,8 +34,8 @@ PyObject* emitted(PyObject* module, PyObject* const* arguments, Py_ssize_t count
 PyObject* emit_plain(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
 /// The innermost active trace, or null.
 inline TraceObject* running_trace() {
-  const Py_ssize_t depth = PyList_GET_SIZE(connections.running);
-  return depth == 0 ? nullptr : as_trace(PyList_GET_ITEM(connections.running, depth - 1));
+  const Py_ssize_t depth = PyList_GET_SIZE(running_traces);
+  return depth == 0 ? nullptr : as_trace(PyList_GET_ITEM(running_traces, depth - 1));
 }
 
 }  // namespace neuron_sim::tracing

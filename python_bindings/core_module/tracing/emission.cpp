@@ -10,8 +10,6 @@ namespace nb = nanobind;
 
 namespace neuron_sim::tracing {
 
-CallConnections calls{};
-
 namespace {
 
 /// The builder's argument for an operand: the View of a tensor, anything else unchanged; none with
@@ -26,15 +24,15 @@ nb::object argument_of(PyObject* operand) {
 
 /// The instruction again, in parts, when the error is that an operand has no access pattern; false
 /// with an error.
-bool emit_in_parts(const InstructionObject* instruction, PyObject* dst, PyObject* const* operands,
-                   Py_ssize_t count) {
+bool emit_in_parts(TraceObject* trace, const InstructionObject* instruction, PyObject* dst,
+                   PyObject* const* operands, Py_ssize_t count) {
   const Raised raised;
   nb::list all;
   if (dst != nullptr) all.append(nb::handle(dst));
   for (Py_ssize_t i = 0; i < count; ++i) all.append(nb::handle(operands[i]));
   PyObject* self = const_cast<PyObject*>(&instruction->ob_base);
-  const auto done = nb::steal(PyObject_CallFunctionObjArgs(
-      connections.split, self, nb::tuple(all).ptr(), raised.error.ptr(), nullptr));
+  const auto done = nb::steal(PyObject_CallMethod(&trace->ob_base, "_emit_in_parts", "OOO", self,
+                                                  nb::tuple(all).ptr(), raised.error.ptr()));
   return done.is_valid();
 }
 
@@ -85,7 +83,7 @@ PyObject* plain_operand(PyObject* operand, Py_UCS1 kind) {
 }  // namespace
 
 PyObject* listed_name(PyObject* op) {
-  PyObject* name = op == Py_None ? nullptr : PyDict_GetItemWithError(calls.operator_names, op);
+  PyObject* name = op == Py_None ? nullptr : PyDict_GetItemWithError(operator_names, op);
   if (name == nullptr) PyErr_Clear();  // of one that is not hashable
   return name;
 }
@@ -143,10 +141,10 @@ bool emit_whole(TraceObject* trace, const InstructionObject* instruction, PyObje
 bool emit_instruction(TraceObject* trace, const InstructionObject* instruction, PyObject* dst,
                       PyObject* const* operands, Py_ssize_t count, PyObject* accumulate) {
   if (emit_whole(trace, instruction, dst, operands, count, accumulate)) return true;
-  if (instruction->accumulate_at >= 0 || PyErr_ExceptionMatches(connections.not_one_pattern) == 0) {
+  if (instruction->accumulate_at >= 0 || PyErr_ExceptionMatches(not_one_pattern) == 0) {
     return false;
   }
-  return emit_in_parts(instruction, dst, operands, count);
+  return emit_in_parts(trace, instruction, dst, operands, count);
 }
 
 bool emit_now(const InstructionObject* instruction, PyObject* const* operands, Py_ssize_t count,
@@ -178,14 +176,14 @@ PyObject* emitted(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
     return nullptr;
   }
   const auto number = static_cast<long long>(builder->instruction_count()) - 1;
-  nb::object made = nb::steal(calls.handle->tp_alloc(calls.handle, 0));
+  nb::object made = nb::steal(classes.handle->tp_alloc(classes.handle, 0));
   if (!made.is_valid()) return nullptr;
   auto* handle = reinterpret_cast<HandleObject*>(made.ptr());
   handle->field[HandleObject::kNumber] = nb::steal(PyLong_FromLongLong(number));
   set_field(handle->field[HandleObject::kTrace], &trace->ob_base);
   if (name == Py_None) return made.release().ptr();
-  const auto done = nb::steal(PyObject_CallFunctionObjArgs(
-      calls.name_instruction, trace, name, handle->field[HandleObject::kNumber].ptr(), nullptr));
+  const auto done = nb::steal(PyObject_CallMethod(&trace->ob_base, "name_instruction", "OO", name,
+                                                  handle->field[HandleObject::kNumber].ptr()));
   return done.is_valid() ? made.release().ptr() : nullptr;
 }
 

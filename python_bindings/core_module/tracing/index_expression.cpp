@@ -10,12 +10,12 @@ namespace neuron_sim::tracing {
 
 nb::object object_of(const IndexExpression& value) {
   if (value.is_number()) return nb::steal(PyLong_FromLongLong(value.position.constant));
-  return made_held(connections.expression, value);
+  return made_held(classes.expression, value);
 }
 
 nb::object object_of(const Position& position) {
   if (position.terms.empty()) return nb::steal(PyLong_FromLongLong(position.constant));
-  return made_held(connections.expression, IndexExpression{position, {}, {}});
+  return made_held(classes.expression, IndexExpression{position, {}, {}});
 }
 
 Position position_of(PyObject* value) {
@@ -126,7 +126,7 @@ PyObject* divmod_of(PyObject* a, PyObject* b) {
 nb::object compared(const IndexExpression& a, Comparison comparison, const IndexExpression& b) {
   auto result = compare(a, comparison, b);
   if (const bool* is_so = std::get_if<bool>(&result)) return nb::bool_(*is_so);
-  return made_held(connections.mask, std::get<Mask>(std::move(result)));
+  return made_held(classes.mask, std::get<Mask>(std::move(result)));
 }
 
 PyObject* compare_objects(PyObject* self, PyObject* other, int operation) {

@@ -18,7 +18,7 @@ using Window = DynamicSliceObject;
 
 bool is_array(PyObject* item) { return is_expression(item) && !expression_of(item).shape.empty(); }
 
-bool is_window(PyObject* item) { return Py_TYPE(item) == connections.dynamic_slice; }
+bool is_window(PyObject* item) { return Py_TYPE(item) == classes.dynamic_slice; }
 
 PyObject* start_of(PyObject* window) {
   return reinterpret_cast<Window*>(window)->field[Window::kStart];

@@ -26,7 +26,7 @@ int initialise_mask(PyObject* self, PyObject* arguments, PyObject*) {
 PyObject* conditions_of(PyObject* self, void*) {
   nb::list conditions;
   for (const IndexExpression& each : held<Mask>(self).conditions) {
-    conditions.append(made_held(connections.expression, each));
+    conditions.append(made_held(classes.expression, each));
   }
   return nb::tuple(conditions).release().ptr();
 }
@@ -55,7 +55,7 @@ void bind_mask(nb::module_& module) {
 std::optional<std::vector<Box>> boxes_of(PyObject* mask, PyObject* shape) {
   if (mask == Py_None || mask == Py_True) return std::nullopt;
   if (mask == Py_False) return std::vector<Box>();
-  if (Py_TYPE(mask) != connections.mask) {
+  if (Py_TYPE(mask) != classes.mask) {
     PyErr_Format(PyExc_ValueError,
                  "a mask is made of comparisons of index expressions, not of %s: NKI mask "
                  "expressions must be affine expressions of static loop indices.",

@@ -11,32 +11,42 @@
 
 namespace neuron_sim::tracing {
 
-/// The Python classes and functions that the C structures need; set once by `connect`.
+/// The classes of Python whose objects C++ makes: those that `register_class` got last.
+struct Classes {
+  PyTypeObject *expression, *mask, *dynamic_slice, *storage, *tensor, *handle;
+};
+extern Classes classes;
+
+/// What C++ calls of neuron_sim.nki.tracing beside methods of its classes; set by
+/// `connect_tracing`.
 struct Connections {
-  PyTypeObject* expression;     ///< Expression
-  PyTypeObject* tensor;         ///< Tensor
-  PyTypeObject* storage;        ///< Storage
-  PyTypeObject* mask;           ///< Mask
-  PyTypeObject* dynamic_slice;  ///< nl.ds: attributes start and size
-  PyObject* running;            ///< list of the traces that run, the innermost last
-  PyObject* internal_files;     ///< dict: file name -> whether it belongs to this package
-  PyObject* is_internal;        ///< of a code object whose file is in no entry
-  PyObject* place_of;           ///< of a frame: (line, name, annotation, code, step)
-  PyObject* point_at;           ///< (error, place): adds the kernel's line to an error
-  PyObject* unrolled_sum;       ///< (trace, error): raises what a first product's error means
-  PyObject* current;            ///< the trace that runs, or the error that none does
-  PyObject* masked_result;      ///< result() of the older language, of all masks and dtypes
-  PyObject* tensor_tensor;      ///< Instruction of two tiles
-  PyObject* tensor_scalar;      ///< Instruction of a tile and a number
-  PyObject* float32;            ///< the DType
-  PyObject* sbuf;               ///< the buffer of results in SBUF
-  PyObject* psum;               ///< the buffer of results in PSUM
-  PyObject* unroll;           ///< the exception of loops, by their keys, that are needed as numbers
-  PyObject* not_one_pattern;  ///< the error of an operand that has no access pattern
-  PyObject* split;            ///< (instruction, operands, that error): emits it in parts
-  PyObject* scope_at;         ///< (scope, place): the scope of a tile made there, see scope_at
+  PyObject* is_internal;    ///< of a code object: whether it belongs to this package
+  PyObject* place_at;       ///< of a frame: (line, name, annotation, code, step)
+  PyObject* current;        ///< the trace that runs, or the error that none does
+  PyObject* masked_result;  ///< result() of the older language, of all masks and dtypes
+  PyObject* unroll;         ///< the exception of loops, by their keys, that are needed as numbers
 };
 extern Connections connections;
+
+/// Objects of Python that C++ compares with and passes on; set by `connect_tracing`.
+struct Constants {
+  PyObject* float32;  ///< the DType
+  PyObject* sbuf;     ///< the buffer of results in SBUF
+  PyObject* psum;     ///< the buffer of results in PSUM
+};
+extern Constants constants;
+
+/// What Python has from here.
+extern PyObject* running_traces;   ///< list, the innermost last
+extern PyObject* operator_names;   ///< dict: callable -> the builder's name
+extern PyObject* not_one_pattern;  ///< the error of an operand that has no access pattern
+
+/// Builder instructions that emit a result, each an Instruction.
+struct Instructions {
+  PyObject *activation, *dma_copy, *nc_matmul, *tensor_copy, *tensor_reduce, *tensor_scalar,
+      *tensor_tensor;
+};
+extern Instructions instructions;
 
 /// The base types; their Python classes derive from them.
 extern PyTypeObject* loop_type;
@@ -49,7 +59,7 @@ extern PyTypeObject* trace_type;
 extern PyTypeObject* instruction_type;
 
 // index_expression.cpp
-inline bool is_expression(PyObject* object) { return Py_TYPE(object) == connections.expression; }
+inline bool is_expression(PyObject* object) { return Py_TYPE(object) == classes.expression; }
 inline const IndexExpression& expression_of(PyObject* object) {
   return held<IndexExpression>(object);
 }
@@ -73,7 +83,7 @@ void bind_tensor(nanobind::module_& module);
 
 // views.cpp
 inline TensorObject* as_tensor(PyObject* object) { return reinterpret_cast<TensorObject*>(object); }
-inline bool is_tensor(PyObject* object) { return Py_TYPE(object) == connections.tensor; }
+inline bool is_tensor(PyObject* object) { return Py_TYPE(object) == classes.tensor; }
 inline bool is_absent(PyObject* field) { return field == nullptr || field == Py_None; }
 /// Throws python_error unless `good`.
 void must(bool good);
@@ -184,8 +194,15 @@ nanobind::object kernel_frame();
 /// shadowing; empty when none. New reference.
 PyObject* assigned_name(TraceObject* trace, const nanobind::object& frame, PyObject* place,
                         PyObject* shape);
-/// The place of a frame, see connections.place_of. Borrowed; nullptr with an error.
+/// The place of a frame, see connections.place_at. Borrowed; nullptr with an error.
 PyObject* place_of(const nanobind::object& frame);
+/// The same for Python.
+PyObject* place_of_frame(PyObject* module, PyObject* frame);
+/// Forgets places that no trace needs, when there are many.
+void forget_places();
+/// Whether tiles of a place live in the scope that is open, as far as that was asked before.
+bool has_open_scope(PyObject* place);
+void note_open_scope(PyObject* place);
 
 /// TypeError: an argument is not of the type wanted. Returns nullptr.
 PyObject* wrong_type(const char* argument, const char* wanted, PyObject* given);

@@ -19,7 +19,7 @@ bool is_in_psum(PyObject* tensor) {
 
 /// Whether y is fp32 [P, 1] next to a wider tile [P, F].
 bool is_column_of(PyObject* y, PyObject* x) {
-  if (!is_on_chip(y) || as_tensor(y)->field[TensorObject::kDtype] != connections.float32) {
+  if (!is_on_chip(y) || as_tensor(y)->field[TensorObject::kDtype] != constants.float32) {
     return false;
   }
   PyObject* column = as_tensor(y)->field[TensorObject::kShape];
@@ -35,7 +35,7 @@ bool is_column_of(PyObject* y, PyObject* x) {
 }  // namespace
 
 PyObject* instruction_result(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-  const Py_ssize_t depth = PyList_GET_SIZE(connections.running);
+  const Py_ssize_t depth = PyList_GET_SIZE(running_traces);
   if (count < 5 || depth == 0 || arguments[1] != Py_None || arguments[3] != Py_None) {
     return PyObject_Vectorcall(connections.masked_result, arguments, static_cast<size_t>(count),
                                nullptr);
@@ -46,27 +46,27 @@ PyObject* instruction_result(PyObject*, PyObject* const* arguments, Py_ssize_t c
     PyTuple_SET_ITEM(operands, i - 5, Py_NewRef(arguments[i]));
   }
   return deferred(
-      as_trace(PyList_GET_ITEM(connections.running, depth - 1)),
+      as_trace(PyList_GET_ITEM(running_traces, depth - 1)),
       {.shape = arguments[0], .dtype = arguments[2], .emit = arguments[4], .operands = operands});
 }
 
 PyObject* plain_binary(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-  const Py_ssize_t depth = PyList_GET_SIZE(connections.running);
+  const Py_ssize_t depth = PyList_GET_SIZE(running_traces);
   if (count != 3 || depth == 0 || !is_on_chip(arguments[1])) Py_RETURN_NONE;
   PyObject *op = arguments[0], *x = arguments[1], *y = arguments[2];
-  TraceObject* trace = as_trace(PyList_GET_ITEM(connections.running, depth - 1));
+  TraceObject* trace = as_trace(PyList_GET_ITEM(running_traces, depth - 1));
   PyObject* shape = as_tensor(x)->field[TensorObject::kShape];
   if (PyFloat_CheckExact(y) != 0) {
     return deferred(trace, {.shape = shape,
-                            .dtype = connections.float32,
-                            .emit = connections.tensor_scalar,
+                            .dtype = constants.float32,
+                            .emit = instructions.tensor_scalar,
                             .operands = PyTuple_Pack(3, x, op, y)});
   }
   PyObject* dtype = as_tensor(x)->field[TensorObject::kDtype];
   if (is_column_of(y, x) && !(is_in_psum(x) && is_in_psum(y))) {
     return deferred(trace, {.shape = shape,
-                            .dtype = connections.float32,
-                            .emit = connections.tensor_scalar,
+                            .dtype = constants.float32,
+                            .emit = instructions.tensor_scalar,
                             .operands = PyTuple_Pack(3, x, op, y)});
   }
   if (!is_on_chip(y) || as_tensor(y)->field[TensorObject::kDtype] != dtype ||
@@ -76,7 +76,7 @@ PyObject* plain_binary(PyObject*, PyObject* const* arguments, Py_ssize_t count) 
   }
   return deferred(trace, {.shape = shape,
                           .dtype = dtype,
-                          .emit = connections.tensor_tensor,
+                          .emit = instructions.tensor_tensor,
                           .operands = PyTuple_Pack(3, x, y, op)});
 }
 

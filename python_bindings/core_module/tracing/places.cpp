@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "python_bindings/core_module/tracing/objects.h"
 
@@ -13,9 +14,6 @@ namespace {
 
 /// Whether the code of a frame belongs to this package, as Python says; -1 with an error.
 int ask_is_internal(PyCodeObject* code) {
-  PyObject* known = PyDict_GetItemWithError(connections.internal_files, code->co_filename);
-  if (known != nullptr) return known == Py_True ? 1 : 0;
-  if (PyErr_Occurred() != nullptr) return -1;
   const nb::object answer =
       nb::steal(PyObject_CallOneArg(connections.is_internal, reinterpret_cast<PyObject*>(code)));
   return answer.is_valid() ? PyObject_IsTrue(answer.ptr()) : -1;
@@ -59,6 +57,18 @@ struct HashOfStep {
   }
 };
 
+/// Places by their code, which a place holds: its address is not reused before forget_places().
+struct KnownPlaces {
+  std::unordered_map<Step, nb::object, HashOfStep>* places;
+  std::unordered_set<PyObject*>* has_open_scope;  ///< of `places`
+};
+const KnownPlaces& known_places() {
+  // Python may end before static objects do.
+  static const KnownPlaces known{new std::unordered_map<Step, nb::object, HashOfStep>(),
+                                 new std::unordered_set<PyObject*>()};
+  return known;
+}
+
 }  // namespace
 
 nb::object kernel_frame() {
@@ -73,15 +83,29 @@ nb::object kernel_frame() {
 }
 
 PyObject* place_of(const nb::object& frame) {
-  // Places are never freed, and each holds its code: a code's address is not reused.
-  static auto* places = new std::unordered_map<Step, nb::object, HashOfStep>();
   const Step step{code_of(as_frame(frame)), PyFrame_GetLasti(as_frame(frame))};
-  const auto known = places->find(step);
-  if (known != places->end()) return known->second.ptr();
-  nb::object place = nb::steal(PyObject_CallOneArg(connections.place_of, frame.ptr()));
+  auto& places = *known_places().places;
+  const auto known = places.find(step);
+  if (known != places.end()) return known->second.ptr();
+  nb::object place = nb::steal(PyObject_CallOneArg(connections.place_at, frame.ptr()));
   if (!place.is_valid()) return nullptr;
-  return places->emplace(step, std::move(place)).first->second.ptr();
+  return places.emplace(step, std::move(place)).first->second.ptr();
 }
+
+PyObject* place_of_frame(PyObject*, PyObject* frame) {
+  if (PyFrame_Check(frame) == 0) return wrong_type("frame", "a frame", frame);
+  return Py_XNewRef(place_of(nb::borrow(frame)));
+}
+
+void forget_places() {
+  constexpr size_t kMany = 1 << 14;
+  if (known_places().places->size() < kMany) return;
+  known_places().has_open_scope->clear();
+  known_places().places->clear();
+}
+
+bool has_open_scope(PyObject* place) { return known_places().has_open_scope->contains(place); }
+void note_open_scope(PyObject* place) { known_places().has_open_scope->insert(place); }
 
 PyObject* assigned_name(TraceObject* trace, const nb::object& frame, PyObject* place,
                         PyObject* shape) {

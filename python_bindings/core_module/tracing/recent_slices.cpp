@@ -65,7 +65,7 @@ bool mix_item(uint64_t& hash, PyObject* item) {
   if (item == Py_None || item == Py_Ellipsis) return mix(hash, item), true;
   if (PySlice_Check(item)) return mix_slice(hash, reinterpret_cast<PySliceObject*>(item));
   if (is_expression(item)) return mix_expression(hash, expression_of(item));
-  if (Py_TYPE(item) != connections.dynamic_slice) return false;
+  if (Py_TYPE(item) != classes.dynamic_slice) return false;
   const auto* slice = reinterpret_cast<DynamicSliceObject*>(item);
   mix(hash, static_cast<uint64_t>(slice->size));
   return mix_item(hash, slice->field[DynamicSliceObject::kStart]);
@@ -88,7 +88,7 @@ bool is_same(PyObject* a, PyObject* b) {
                        static_cast<size_t>(PyBytes_GET_SIZE(a))) == 0;
   }
   if (is_expression(a)) return expression_of(a) == expression_of(b);
-  if (Py_TYPE(a) != connections.dynamic_slice) return false;
+  if (Py_TYPE(a) != classes.dynamic_slice) return false;
   const auto* one = reinterpret_cast<DynamicSliceObject*>(a);
   const auto* other = reinterpret_cast<DynamicSliceObject*>(b);
   return one->size == other->size &&

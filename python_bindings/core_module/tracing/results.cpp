@@ -31,11 +31,11 @@ bool call_emit(const PendingObject* pending, PyObject* target, PyObject* accumul
 }
 
 /// Adds the kernel's line to the error that is set, when it is an Exception.
-void point_at(PyObject* place) {
+void point_at(TraceObject* trace, PyObject* place) {
   if (PyErr_ExceptionMatches(PyExc_Exception) == 0) return;
   Raised raised;
-  const nb::object done = nb::steal(
-      PyObject_CallFunctionObjArgs(connections.point_at, raised.error.ptr(), place, nullptr));
+  const auto done =
+      nb::steal(PyObject_CallMethod(&trace->ob_base, "_point_at", "OO", raised.error.ptr(), place));
   if (!done.is_valid()) PyErr_Clear();
   raised.restore();
 }
@@ -150,7 +150,7 @@ bool emit_pending(TraceObject* trace, const PendingObject* pending, PyObject* ta
     good = call_emit(pending, target, accumulate);
   }
   trace->emitting = has_place ? 0 : before;
-  if (!good && has_place) point_at(place);
+  if (!good && has_place) point_at(trace, place);
   return good;
 }
 
@@ -173,7 +173,7 @@ PyObject* deferred(TraceObject* trace, const Result& result) {
   set_field(pending->field[PendingObject::kEmit], result.emit);
   set_field(pending->field[PendingObject::kOperands], operands.ptr());
   set_field(pending->field[PendingObject::kBuffer],
-            result.in_psum ? connections.psum : connections.sbuf);
+            result.in_psum ? constants.psum : constants.sbuf);
   if (!locate(trace, pending, shape.ptr())) return nullptr;
   TensorObject* tensor = new_tensor(nullptr, shape.ptr(), result.dtype, Py_None, zero, zero, zero);
   if (tensor == nullptr) return nullptr;

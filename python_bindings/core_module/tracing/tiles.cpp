@@ -2,7 +2,6 @@
 
 #include <nanobind/nanobind.h>
 
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -89,10 +88,9 @@ PyObject* scope_at(TraceObject* trace, PyObject* place) {
     return nullptr;
   }
   PyObject* open = PyList_GET_ITEM(scopes, PyList_GET_SIZE(scopes) - 1);
-  static auto* plain = new std::unordered_set<PyObject*>();  // places are never freed
-  if (trace->is_old == 0 || is_absent(place) || plain->contains(place)) return Py_NewRef(open);
-  PyObject* scope = PyObject_CallFunctionObjArgs(connections.scope_at, open, place, nullptr);
-  if (scope != nullptr && scope == open) plain->insert(place);
+  if (trace->is_old == 0 || is_absent(place) || has_open_scope(place)) return Py_NewRef(open);
+  PyObject* scope = call_method(&trace->ob_base, "scope", place);
+  if (scope != nullptr && scope == open) note_open_scope(place);
   return scope;
 }
 
@@ -110,12 +108,12 @@ bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject*
   }
   try {
     nb::object steps;
-    const bool in_psum = buffer == connections.psum;
+    const bool in_psum = buffer == constants.psum;
     const nb::object whole =
         new_tile(trace, tensor, in_psum, nb::cast<std::string>(nb::handle(name)), steps);
     const nb::object scope = nb::steal(scope_at(trace, place));
     if (!scope.is_valid()) return false;
-    nb::object made = nb::steal(connections.storage->tp_alloc(connections.storage, 0));
+    nb::object made = nb::steal(classes.storage->tp_alloc(classes.storage, 0));
     if (!made.is_valid()) return false;
     auto* storage = reinterpret_cast<StorageObject*>(made.ptr());
     static PyObject* zero = PyLong_FromLong(0);
@@ -154,7 +152,7 @@ PyObject* plain_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t coun
     return wrong_type("name", "a str", arguments[3]);
   }
   if (count == 4 && trace->widens == 0 &&
-      (arguments[2] == connections.sbuf || arguments[2] == connections.psum)) {
+      (arguments[2] == constants.sbuf || arguments[2] == constants.psum)) {
     shape = nb::steal(plain_shape(trace, arguments[0]));
   }
   const nb::object frame = shape.is_valid() ? kernel_frame() : nb::object();

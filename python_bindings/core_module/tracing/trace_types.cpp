@@ -1,14 +1,24 @@
 // The types of traces and of their results for Python, and the functions with them.
 
+#include "device/base/errors.h"
+#include "device/builder/builder.h"
 #include "python_bindings/core_module/instructions/instruction_methods.h"
 #include "python_bindings/core_module/instructions/python_parameter.h"
 #include "python_bindings/core_module/tracing/bindings.h"
 #include "python_bindings/core_module/tracing/calls.h"
 #include "python_bindings/core_module/tracing/python_types.h"
 
+namespace nb = nanobind;
+
 namespace neuron_sim::tracing {
 
+Classes classes{};
 Connections connections{};
+Constants constants{};
+Instructions instructions{};
+PyObject* running_traces = nullptr;
+PyObject* operator_names = nullptr;
+PyObject* not_one_pattern = nullptr;
 PyTypeObject* loop_type = nullptr;
 PyTypeObject* expression_type = nullptr;
 PyTypeObject* checks_type = nullptr;
@@ -28,6 +38,7 @@ int initialise_trace(PyObject* self, PyObject*, PyObject*) {
   trace->field[TraceObject::kScopes] = nanobind::steal(PySet_New(nullptr));
   trace->field[TraceObject::kOpenScopes] = nanobind::steal(PyList_New(0));
   trace->field[TraceObject::kUnshadowed] = nanobind::steal(PySet_New(nullptr));
+  if (PyList_GET_SIZE(running_traces) == 0) forget_places();
   return PyErr_Occurred() == nullptr ? 0 : -1;
 }
 
@@ -113,45 +124,57 @@ void free_as_base(PyTypeObject* type) {
   }
 }
 
-/// Stores the Python classes whose objects are created here.
-void connect(const nanobind::dict& classes) {
-  const auto type = [&](const char* name) {
-    return reinterpret_cast<PyTypeObject*>(nanobind::object(classes[name]).release().ptr());
-  };
-  const auto object = [&](const char* name) {
-    return nanobind::object(classes[name]).release().ptr();
-  };
-  connections = {type("expression"),       type("tensor"),
-                 type("storage"),          type("mask"),
-                 type("dynamic_slice"),    object("running"),
-                 object("internal_files"), object("is_internal"),
-                 object("place_of"),       object("point_at"),
-                 object("unrolled_sum"),   object("current"),
-                 object("masked_result"),  object("tensor_tensor"),
-                 object("tensor_scalar"),  object("float32"),
-                 object("sbuf"),           object("psum"),
-                 object("unroll"),         object("not_one_pattern"),
-                 object("split"),          object("scope_at")};
-  for (PyTypeObject* each : {connections.expression, connections.tensor, connections.storage,
-                             connections.mask, connections.dynamic_slice}) {
-    free_as_base(each);
+/// A class of Python whose objects C++ makes from here on where it makes those of its base.
+nb::object register_class(const nb::type_object& made) {
+  const std::pair<const char*, PyTypeObject**> bases[] = {
+      {"IndexExpression", &classes.expression}, {"IndexMask", &classes.mask},
+      {"DynamicSlice", &classes.dynamic_slice}, {"TensorStorage", &classes.storage},
+      {"TensorPattern", &classes.tensor},       {"InstructionHandle", &classes.handle}};
+  auto* type = reinterpret_cast<PyTypeObject*>(made.ptr());
+  const nb::module_ module = nb::module_::import_("neuron_sim._core");
+  for (const auto& [name, own] : bases) {
+    if (type->tp_base != reinterpret_cast<PyTypeObject*>(nb::object(module.attr(name)).ptr())) {
+      continue;
+    }
+    made.inc_ref();  // for as long as the process lives
+    *own = type;
+    free_as_base(type);
+    return made;
   }
+  fail("register_class() takes a class that derives from one of neuron_sim._core.",
+       ErrorKind::kType);
 }
 
-/// Connects the objects that traced calls of instructions use.
-void connect_calls(const nanobind::dict& objects) {
-  const auto object = [&](const char* name) {
-    return nanobind::object(objects[name]).release().ptr();
+/// Stores what C++ calls and compares with.
+void connect(nb::object is_internal, nb::object place_at, nb::object current,
+             nb::object masked_result, nb::object unroll, nb::object float32, nb::object sbuf,
+             nb::object psum) {
+  connections = {is_internal.release().ptr(), place_at.release().ptr(), current.release().ptr(),
+                 masked_result.release().ptr(), unroll.release().ptr()};
+  constants = {float32.release().ptr(), sbuf.release().ptr(), psum.release().ptr()};
+}
+
+/// What Python has from here.
+void bind_shared_objects(nb::module_& module) {
+  const auto shared = [&](const char* name, nb::object object) {
+    module.attr(name) = object;
+    return object.release().ptr();
   };
-  calls = {object("dma_copy"),
-           object("matmul"),
-           object("activation"),
-           object("tensor_copy"),
-           object("tensor_reduce"),
-           object("operator_names"),
-           reinterpret_cast<PyTypeObject*>(object("handle")),
-           object("name_instruction")};
-  free_as_base(calls.handle);
+  running_traces = shared("running_traces", nb::list());
+  operator_names = shared("operator_names", nb::dict());
+  not_one_pattern = shared("NotOnePattern", nb::steal(PyErr_NewExceptionWithDoc(
+                                                "neuron_sim._core.NotOnePattern",
+                                                "A tensor that no single access pattern describes.",
+                                                PyExc_ValueError, nullptr)));
+  const auto instruction = [&](const char* name, const char* method, int accumulate_at = -1) {
+    const nb::handle type(reinterpret_cast<PyObject*>(instruction_type));
+    return shared(name, type(nb::type<Builder>().attr(method), accumulate_at));
+  };
+  instructions = {
+      instruction("ACTIVATION", "activation"),       instruction("DMA_COPY", "dma_copy"),
+      instruction("MATMUL", "nc_matmul", 3),         instruction("TENSOR_COPY", "tensor_copy"),
+      instruction("TENSOR_REDUCE", "tensor_reduce"), instruction("TENSOR_SCALAR", "tensor_scalar"),
+      instruction("TENSOR_TENSOR", "tensor_tensor")};
 }
 
 void bind_handle(nanobind::module_& module) {
@@ -167,7 +190,7 @@ void bind_handle(nanobind::module_& module) {
 
 namespace neuron_sim {
 
-void bind_traced_objects(nanobind::module_& module) {
+void bind_traced_objects(nb::module_& module) {
   using namespace tracing;
   bind_expression(module);
   bind_mask(module);
@@ -175,6 +198,7 @@ void bind_traced_objects(nanobind::module_& module) {
   bind_loop_and_storage(module);
   bind_tensor(module);
   bind_trace(module);
+  bind_shared_objects(module);
   bind_handle(module);
   bind_merged(module);
   bind_entry(module);
@@ -186,6 +210,8 @@ void bind_traced_objects(nanobind::module_& module) {
       {"boxes", fast(slot<boxes_in>), METH_FASTCALL,
        "(mask, shape): what a mask leaves of a tile: None for all of it, else a list of boxes, "
        "(start, size) per dimension."},
+      {"place_of", slot<place_of_frame>, METH_O,
+       "(line, name, annotation, code, step) of a frame; the same tuple for the same step."},
       {"plain_binary", fast(plain_binary), METH_FASTCALL,
        "(op, x, y): the result for two tiles of the same shape and dtype, or a tile and a float; "
        "None for other operands."}};
@@ -195,10 +221,12 @@ void bind_traced_objects(nanobind::module_& module) {
   for (PyMethodDef* each = plain_calls; each->ml_name != nullptr; ++each) {
     module.attr(each->ml_name) = nanobind::steal(PyCFunction_New(each, nullptr));
   }
-  module.def("connect_tracing", &connect, nanobind::arg("classes"),
-             "The classes and functions of neuron_sim.nki.tracing that C++ makes objects of.");
-  module.def("connect_calls", &connect_calls, nanobind::arg("objects"),
-             "The objects of neuron_sim.nki.isa that plain calls need.");
+  module.def("register_class", &register_class, nb::arg("made"),
+             "A class derived from one of here: C++ makes its objects. Returns it.");
+  module.def("connect_tracing", &connect, nb::kw_only(), nb::arg("is_internal"),
+             nb::arg("place_at"), nb::arg("current"), nb::arg("masked_result"), nb::arg("unroll"),
+             nb::arg("float32"), nb::arg("sbuf"), nb::arg("psum"),
+             "The functions and objects of neuron_sim.nki.tracing that C++ needs.");
 }
 
 }  // namespace neuron_sim

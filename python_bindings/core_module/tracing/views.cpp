@@ -59,7 +59,7 @@ TensorView view_of(PyObject* object) {
 
 TensorObject* new_tensor(PyObject* storage, PyObject* shape, PyObject* dtype, PyObject* steps,
                          PyObject* axis, PyObject* partition, PyObject* start) {
-  PyObject* made = connections.tensor->tp_alloc(connections.tensor, 0);
+  PyObject* made = classes.tensor->tp_alloc(classes.tensor, 0);
   if (made == nullptr) return nullptr;
   TensorObject* tensor = as_tensor(made);
   set_field(tensor->field[Field::kStorage], storage);

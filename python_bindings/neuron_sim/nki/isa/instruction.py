@@ -2,10 +2,8 @@
 
 from neuron_sim import _core
 
-from ..tracing import instructions
-from .operators import NAMES
 
-
+@_core.register_class
 class NkiInstruction(_core.InstructionHandle):
     """Handle of an emitted instruction: its `number` in the program of `trace`."""
 
@@ -34,24 +32,6 @@ class NkiValidationError(Exception):
     """The vendor's exception for violated limits of the hardware."""
 
 
-def _name_instruction(trace, name, number):
-    """Enters the name of an instruction, which is for Kernel.with_schedule."""
-    if name:
-        trace.control.named.setdefault(name, []).append(number)
-
-
-_core.connect_calls(
-    {
-        "dma_copy": instructions.DMA_COPY,
-        "matmul": instructions.MATMUL,
-        "activation": instructions.ACTIVATION,
-        "tensor_copy": instructions.TENSOR_COPY,
-        "tensor_reduce": instructions.TENSOR_REDUCE,
-        "operator_names": NAMES,
-        "handle": NkiInstruction,
-        "name_instruction": _name_instruction,
-    }
-)
 #: emitted(name): the handle of the instruction that was emitted last.
 emitted = _core.emitted
 #: builder(): the `_core.Builder` of the kernel that is being traced.

@@ -6,6 +6,8 @@ both languages; the operators of each add their own functions when they are impo
 
 import numpy as np
 
+from neuron_sim import _core
+
 from ..tracing import Tensor
 from ..tracing.dtypes import bool_, uint8
 
@@ -48,12 +50,13 @@ _NUMPY = {
 }
 
 #: Callable -> name in `_core.Builder`.
-NAMES = {
-    getattr(np, spelling): name
+NAMES: dict = _core.operator_names
+NAMES.update(
+    (getattr(np, spelling), name)
     for name, spellings in _NUMPY.items()
     for spelling in spellings
     if hasattr(np, spelling)
-}
+)
 NAMES[abs] = "abs"
 
 

@@ -1,8 +1,9 @@
 """The parts of a tensor's access pattern that the base class does not handle."""
 
+from neuron_sim import _core
 
-class NotOnePattern(ValueError):
-    """A tensor that no single access pattern describes: see splitting."""
+NotOnePattern = _core.NotOnePattern
+"""A tensor that no single access pattern describes, a ValueError: see splitting."""
 
 
 def at_register(tensor, view):

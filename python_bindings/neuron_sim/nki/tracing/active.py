@@ -3,12 +3,14 @@
 import sys
 from typing import TYPE_CHECKING
 
+from neuron_sim import _core
+
 from .errors import out_of_kernel
 
 if TYPE_CHECKING:
     from .trace import Trace
 
-running: "list[Trace]" = []
+running: "list[Trace]" = _core.running_traces
 """The innermost last."""
 
 

@@ -7,27 +7,24 @@ import warnings
 from types import CodeType, FrameType
 from typing import Any
 
+from neuron_sim import _core
+
 from ..syntax.source import syntax_at
 
 _line = re.compile(r"\s*(\w+)\s*(?::\s*([^=]*?)\s*)?=[^=]")
-_places: dict[tuple[int, int], tuple[str, str, str, CodeType, int]] = {}
+place_of = _core.place_of
+"""place_at() of a frame, made once: the same object for the same step of a code."""
 
 
-def place_of(frame: FrameType) -> tuple[str, str, str, CodeType, int]:
+def place_at(frame: FrameType) -> tuple[str, str, str, CodeType, int]:
     """(file:line, name that it assigns to, text of the name's annotation, code, step) of a frame.
 
-    Empty texts when there is no assignment. Kept by the code's id: the code stays alive with it.
+    Empty texts when there is no assignment.
     """
-    code = frame.f_code
-    key = (id(code), frame.f_lasti)
-    known = _places.get(key)
-    if known is None:
-        number = frame.f_lineno
-        match = _line.match(linecache.getline(code.co_filename, number, frame.f_globals))
-        name, annotation = (match[1], match[2] or "") if match else ("", "")
-        line = f"{code.co_filename}:{number}"
-        known = _places[key] = (line, name, annotation, code, frame.f_lasti)
-    return known
+    code, number = frame.f_code, frame.f_lineno
+    match = _line.match(linecache.getline(code.co_filename, number, frame.f_globals))
+    name, annotation = (match[1], match[2] or "") if match else ("", "")
+    return f"{code.co_filename}:{number}", name, annotation, code, frame.f_lasti
 
 
 def stored_name(frame: FrameType) -> str:

@@ -20,6 +20,7 @@ class Loop(_core.CountedLoop):
     __slots__ = ()
 
 
+@_core.register_class
 class Expression(_core.IndexExpression):
     """constant + sum of coefficient * loop trip + sum of coefficient * position in a dimension.
 

@@ -23,6 +23,7 @@ def boxes(mask: Any, shape: tuple) -> list | None:
     return _core.boxes(bool(mask) if isinstance(mask, np.bool_) else mask, shape)
 
 
+@_core.register_class
 class Mask(_core.IndexMask):
     """Mask(conditions): every expression of the tuple is at least 0."""
 

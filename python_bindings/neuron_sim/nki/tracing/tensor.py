@@ -11,6 +11,7 @@ from .dtypes import WIDENED, DType, bool_, dtype_of
 from .errors import Retrace
 
 
+@_core.register_class
 class Storage(_core.TensorStorage):
     """An allocation: a tile (on chip) or an HBM tensor.
 
@@ -32,6 +33,7 @@ class Storage(_core.TensorStorage):
         return view
 
 
+@_core.register_class
 class Tensor(_core.TensorPattern):
     """Dimensions `shape` with `steps` (elements of `dtype`) from element `start` of a storage.
 

@@ -7,21 +7,18 @@ from typing import Any
 from neuron_sim import _core
 
 from . import buffers, movement, operators
-from .access import NotOnePattern
-from .active import current, running
+from .active import current
 from .allocation import Allocation
 from .architecture import architecture_at
-from .assignments import check_annotation, place_of, warn_of_shadowing
+from .assignments import check_annotation, place_at, place_of, warn_of_shadowing
 from .control_flow import source_scopes
 from .control_flow.claims import Claims
 from .control_flow.control import Control
 from .control_flow.dependences import line_of, output_dependencies, shared_loop
 from .dtypes import WIDENED, DType, dtype_of, float32
-from .errors import Unroll, innermost, internal_files, is_internal, point_at_place
-from .expression import Expression, Loop
-from .indexing import DynamicSlice
-from .instructions import TENSOR_SCALAR, TENSOR_TENSOR
-from .mask import InBoxes, Mask, boxes
+from .errors import Unroll, innermost, is_internal, point_at_place
+from .expression import Loop
+from .mask import InBoxes, boxes
 from .methods import dense_strides
 from .splitting import emit_in_parts
 from .tensor import Storage, Tensor
@@ -177,6 +174,26 @@ class Trace(_core.TraceState):
         self.constants[self.open_scopes[-1], key] = access
         return access
 
+    def _unrolled_sum(self, error: ValueError) -> None:
+        """What the error of a first product in a loop means: whether it is the first depends on
+        the loop."""
+        if "with accumulate=None" in str(error):
+            raise Unroll([self.loops[-1].key])
+
+    # --- what the base class calls ------------------------------------------------------------
+
+    _emit_in_parts = staticmethod(emit_in_parts)
+
+    def _point_at(self, error: BaseException, place: tuple) -> None:
+        """The kernel's line of a place with a caret, as a note of the error."""
+        line, _, _, code, step = place
+        point_at_place(error, code, int(line.rpartition(":")[2]), step)
+
+    def name_instruction(self, name: str, number: int) -> None:
+        """Enters the name of an instruction, which is for Kernel.with_schedule."""
+        if name:
+            self.control.named.setdefault(name, []).append(number)
+
     # --- scopes ------------------------------------------------------------------------------
 
     def open_scope(self) -> None:
@@ -274,41 +291,13 @@ def masked_result(
     )
 
 
-def _unrolled_sum(trace: Trace, error: ValueError) -> None:
-    """What the error of a first product in a loop means: whether it is the first depends on it."""
-    if "with accumulate=None" in str(error):
-        raise Unroll([trace.loops[-1].key])
-
-
-def _point_at(error: BaseException, place: tuple) -> None:
-    """The kernel's line of a place with a caret, as a note of the error."""
-    line, _, _, code, step = place
-    point_at_place(error, code, int(line.rpartition(":")[2]), step)
-
-
 _core.connect_tracing(
-    {
-        "expression": Expression,
-        "tensor": Tensor,
-        "storage": Storage,
-        "mask": Mask,
-        "dynamic_slice": DynamicSlice,
-        "running": running,
-        "current": current,
-        "internal_files": internal_files,
-        "is_internal": is_internal,
-        "place_of": place_of,
-        "point_at": _point_at,
-        "unrolled_sum": _unrolled_sum,
-        "masked_result": masked_result,
-        "tensor_tensor": TENSOR_TENSOR,
-        "tensor_scalar": TENSOR_SCALAR,
-        "float32": float32,
-        "sbuf": buffers.sbuf,
-        "psum": buffers.psum,
-        "unroll": Unroll,
-        "not_one_pattern": NotOnePattern,
-        "split": emit_in_parts,
-        "scope_at": source_scopes.scope_at,
-    }
+    is_internal=is_internal,
+    place_at=place_at,
+    current=current,
+    masked_result=masked_result,
+    unroll=Unroll,
+    float32=float32,
+    sbuf=buffers.sbuf,
+    psum=buffers.psum,
 )
