@@ -20,6 +20,7 @@ if [[ ${#cpp_files[@]} -gt 0 ]]; then
 fi
 run "ruff check" ruff check --quiet .
 run "ruff format" ruff format --check --quiet .
+run "types of _core" python tools/core_stub.py
 run "mypy" mypy "${typed[@]}"
 run "include directions" python tools/checks/check_include_directions.py
 run "rooms" python tools/checks/check_rooms.py

@@ -73,7 +73,7 @@ class Timed:
         self.row = row
         self.timings = {
             architecture: core.time_kernel(
-                row.kernel, row.shapes, row.dtype, architecture, row.options
+                row.kernel, row.shapes, row.dtype, architecture, dict(row.options)
             )
             for architecture in ARCHITECTURES
         }

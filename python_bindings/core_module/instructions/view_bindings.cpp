@@ -163,7 +163,9 @@ void bind_views(nb::module_& module) {
       .def_prop_ro("partition", &View::partition, "First partition in the tile (0 in HBM).")
       .def_prop_ro("storage_elements", &View::storage_elements, "On chip per partition.")
       .def_prop_ro("storage_partitions", &View::storage_partitions, "1 in HBM.")
-      .def("turn", &View::turn, nb::arg("index"), "Tile `index` (modulo) of a ring of tiles.")
+      .def("turn", &View::turn, nb::arg("index"),
+           nb::sig("def turn(self, index: Affine | int) -> View"),
+           "Tile `index` (modulo) of a ring of tiles.")
       .def("indirect", nb::overload_cast<int64_t>(&View::indirect, nb::const_), nb::arg("rows"))
       .def("indirect", nb::overload_cast<int64_t, int64_t>(&View::indirect, nb::const_),
            nb::arg("rows"), nb::arg("partitions"),

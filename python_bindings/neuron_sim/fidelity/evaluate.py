@@ -78,8 +78,8 @@ class PreparedCase:
 
     def _timings(self, stack: str, architecture: str | None) -> list[dict[str, Any]]:
         index = STACKS[::-1].index(stack)
-        options = {} if architecture is None else {"architecture": architecture}
-        return [each[index].time(**options) for each in self._programs]
+        options = () if architecture is None else (architecture,)
+        return [each[index].time(*options) for each in self._programs]
 
 
 @dataclass(frozen=True)

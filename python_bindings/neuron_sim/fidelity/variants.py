@@ -48,7 +48,7 @@ def _compiled(measurement: Measurement, off: tuple[str, ...]) -> list[_core.Prog
     ]
 
 
-def _architecture(folder: Path, core: str, values: Sequence[tuple[str, float]]) -> dict[str, str]:
+def _architecture(folder: Path, core: str, values: Sequence[tuple[str, float]]) -> dict[str, Any]:
     """The option of `Program.time()` for a core with these values; none for the core as it is."""
     if not values:
         return {}

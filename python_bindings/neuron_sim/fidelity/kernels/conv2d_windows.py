@@ -158,5 +158,5 @@ class WindowConvolution:
             builder.tensor_copy(half, rows[0:TILE, start:width:2])
             halves.append(half)
         pooled = builder.sbuf("pooled", [TILE, width // 2], dtype)
-        builder.tensor_tensor(pooled, *halves, "maximum")
+        builder.tensor_tensor(pooled, halves[0], halves[1], "maximum")
         return pooled

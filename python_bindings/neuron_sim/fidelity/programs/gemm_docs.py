@@ -10,6 +10,7 @@ used: the compiler must do something like it, because the kernel as written has 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from neuron_sim import _core
 from neuron_sim.fidelity.language import (
@@ -135,7 +136,7 @@ class _Blocked(_Gemm):
             self.b.loop(self.part, lambda i: self.accumulate(results, first + i, n, lhs, i, rhs))
 
         for n in range(self.blocks.n):
-            self.b.loop(parts, lambda p, n=n: part(n, p))
+            self.b.loop(parts, partial(part, n))
 
     def columns(self, n: Index) -> None:
         """One block of columns of the result."""

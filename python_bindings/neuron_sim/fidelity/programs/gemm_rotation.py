@@ -8,6 +8,8 @@ nki.isa does not allow: here they are on Vector).
 
 from __future__ import annotations
 
+from functools import partial
+
 from neuron_sim import _core
 from neuron_sim.fidelity.language import MOVING, PARTITIONS, Builder, Index, View, block, store
 
@@ -48,7 +50,7 @@ class _Gemm:
 
         for m in range(len(out)):
             for n in range(rhs[0].shape[1] // MOVING):
-                b.scope(lambda m=m, n=n: tile(m, n))
+                b.scope(partial(tile, m, n))
 
 
 def ladder(architecture: str, sizes: tuple[int, int, int], dtype: str) -> _core.Program:
@@ -121,8 +123,8 @@ def hand_lhs(architecture: str, sizes: tuple[int, int, int], dtype: str) -> _cor
         for row in out:
             g.zero(row)
         for n in range(g.n):
-            b.scope(lambda n=n: columns(m, n, out))
+            b.scope(partial(columns, m, n, out))
 
     for m in range(g.m // 8):
-        b.scope(lambda m=m: rows(m))
+        b.scope(partial(rows, m))
     return b.finish()

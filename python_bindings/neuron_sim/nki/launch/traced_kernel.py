@@ -77,7 +77,7 @@ class TracedKernel:
         self.with_prints: Callable[[], TracedKernel] | None = None
         self.contents: list | None = None  # of the arguments, when it ran while it was traced
         self.log: list[int] = []  # decisions of loops on registers in the last run
-        self._program = None
+        self._program: _core.Program | None = None
         self._compiled_kernel = None
         self._is_written = False  # every output, as far as it was checked
 

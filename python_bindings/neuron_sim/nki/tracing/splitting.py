@@ -14,7 +14,7 @@ from . import access
 from .access import NotOnePattern
 from .instructions import TENSOR_COPY
 
-ELEMENTWISE = _core.elementwise_instructions()
+ELEMENTWISE: Any = _core.elementwise_instructions()
 
 
 def is_wide(tensor) -> bool:
