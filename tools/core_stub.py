@@ -7,7 +7,6 @@ They are read off the installed module; fields and properties of types in C are 
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 from nanobind.stubgen import StubGen
@@ -29,4 +28,3 @@ def stub() -> str:
 
 if __name__ == "__main__":
     TARGET.write_text(stub(), encoding="utf-8")
-    sys.exit()

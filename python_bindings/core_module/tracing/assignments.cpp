@@ -13,13 +13,6 @@ namespace {
 /// the language delete their own names of it, since a debugger may keep the frame of its last call.
 constexpr Py_ssize_t kUnshared = 2;
 
-bool is_equal(PyObject* a, PyObject* b) {
-  if (a == b) return true;
-  const int equal = PyObject_RichCompareBool(a, b, Py_EQ);
-  if (equal < 0) PyErr_Clear();
-  return equal == 1;
-}
-
 /// Whether `value` is the pending result that nobody else holds.
 PendingObject* unshared_result(const TraceObject* trace, PyObject* value) {
   PyObject* pending = trace->field[TraceObject::kPending];

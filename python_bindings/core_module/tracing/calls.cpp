@@ -10,11 +10,7 @@
 namespace nb = nanobind;
 
 namespace neuron_sim::tracing {
-
 namespace {
-
-PyObject* shape_of(PyObject* tensor) { return as_tensor(tensor)->field[TensorObject::kShape]; }
-PyObject* dtype_of(PyObject* tensor) { return as_tensor(tensor)->field[TensorObject::kDtype]; }
 
 /// Whether it is a tensor in HBM with at least two dimensions, none of them an index in memory.
 bool is_plain_in_hbm(PyObject* object) {
@@ -29,16 +25,12 @@ bool is_plain_in_hbm(PyObject* object) {
 
 /// Whether it is a tile in SBUF, or a result that will be one.
 bool is_in_sbuf(PyObject* object) {
-  if (!is_tensor(object) || as_tensor(object)->field[TensorObject::kAxis] == Py_None) return false;
+  if (!is_on_chip(object)) return false;
   if (!is_absent(as_tensor(object)->field[TensorObject::kStorage])) {
     return storage_of(object)->in_psum == 0;
   }
   PyObject* pending = as_tensor(object)->field[TensorObject::kPending];
   return !is_absent(pending) && as_pending(pending)->in_psum == 0;
-}
-
-bool is_on_chip(PyObject* object) {
-  return is_tensor(object) && as_tensor(object)->field[TensorObject::kAxis] != Py_None;
 }
 
 bool is_number(PyObject* object, long number) {
@@ -51,10 +43,6 @@ bool is_column(PyObject* object) {
   PyObject* shape = shape_of(object);
   return PyTuple_CheckExact(shape) != 0 && PyTuple_GET_SIZE(shape) == 2 &&
          is_number(PyTuple_GET_ITEM(shape, 1), 1);
-}
-
-bool are_equal(PyObject* a, PyObject* b) {
-  return a == b || PyObject_RichCompareBool(a, b, Py_EQ) == 1;
 }
 
 /// Whether a mask leaves all of a shape: 1, 0, or -1 with an error.
@@ -109,7 +97,7 @@ PyObject* plain_store(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   TraceObject* trace = running_trace();
   PyObject *dst = arguments[0], *value = arguments[1];
   if (count != 3 || trace == nullptr || !is_plain_in_hbm(dst) || !is_in_sbuf(value) ||
-      storage_of(dst)->is_mutable == 0 || !are_equal(shape_of(dst), shape_of(value))) {
+      storage_of(dst)->is_mutable == 0 || !is_equal(shape_of(dst), shape_of(value))) {
     Py_RETURN_NONE;
   }
   PyObject* steps = as_tensor(dst)->field[TensorObject::kSteps];
@@ -201,7 +189,7 @@ PyObject* plain_pair(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   PyObject *a = arguments[0], *b = arguments[1];
   static PyObject* engine = PyUnicode_InternFromString("auto");
   if (count != 3 || trace == nullptr || !is_tensor(a) || !is_tensor(b) ||
-      dtype_of(a) != dtype_of(b) || !are_equal(shape_of(a), shape_of(b))) {
+      dtype_of(a) != dtype_of(b) || !is_equal(shape_of(a), shape_of(b))) {
     Py_RETURN_NONE;
   }
   PyObject* name = listed_name(arguments[2]);

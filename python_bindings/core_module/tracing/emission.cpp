@@ -151,12 +151,7 @@ bool emit_now(const InstructionObject* instruction, PyObject* const* operands, P
               PyObject* accumulate) {
   const auto builder = nb::steal(current_builder(nullptr, nullptr));  // settles, goes to the line
   if (!builder.is_valid()) return false;
-  TraceObject* trace = running_trace();
-  if (trace == nullptr) {
-    PyErr_SetString(PyExc_RuntimeError, "an instruction is called outside of a trace.");
-    return false;
-  }
-  return emit_instruction(trace, instruction, nullptr, operands, count, accumulate);
+  return emit_instruction(running_trace(), instruction, nullptr, operands, count, accumulate);
 }
 
 PyObject* call_instruction(PyObject* self, PyObject* const* arguments, size_t count, PyObject*) {

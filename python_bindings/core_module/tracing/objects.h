@@ -85,6 +85,22 @@ void bind_tensor(nanobind::module_& module);
 inline TensorObject* as_tensor(PyObject* object) { return reinterpret_cast<TensorObject*>(object); }
 inline bool is_tensor(PyObject* object) { return Py_TYPE(object) == classes.tensor; }
 inline bool is_absent(PyObject* field) { return field == nullptr || field == Py_None; }
+inline PyObject* shape_of(PyObject* tensor) {
+  return as_tensor(tensor)->field[TensorObject::kShape];
+}
+inline PyObject* dtype_of(PyObject* tensor) {
+  return as_tensor(tensor)->field[TensorObject::kDtype];
+}
+/// Whether it is a tile, or a result that will be one.
+inline bool is_on_chip(PyObject* object) {
+  return is_tensor(object) && as_tensor(object)->field[TensorObject::kAxis] != Py_None;
+}
+/// Whether two objects compare equal; false for those that cannot be compared.
+inline bool is_equal(PyObject* a, PyObject* b) {
+  const int equal = PyObject_RichCompareBool(a, b, Py_EQ);
+  if (equal < 0) PyErr_Clear();
+  return equal == 1;
+}
 /// Throws python_error unless `good`.
 void must(bool good);
 /// A Tensor of these fields, which are borrowed. New reference.

@@ -88,10 +88,6 @@ bool read_arguments(PyObject* const* arguments, Py_ssize_t count, PyObject* name
   return PyErr_Occurred() == nullptr;
 }
 
-}  // namespace
-
-namespace {
-
 /// The characters of a str, kept for a few of them with a reference; nullptr with an error.
 const std::string* characters_of(PyObject* line) {
   struct Known {
