@@ -51,12 +51,14 @@ void EmittedCalls::Set::keep(uint64_t hash, uint32_t number, const Call& call) {
 }
 
 void EmittedCalls::Emitted::set(uint64_t of, uint32_t as_number, const Call& call) {
-  const auto old = std::exchange(arguments, {});  // which goes when the new ones are in place
+  instruction = nullptr;  // no call matches this one while its arguments change
+  for (size_t i = 0; i < std::max(count, call.count); ++i) {
+    arguments[i] = i < call.count ? nanobind::borrow(call.arguments[i]) : nanobind::object();
+  }
   hash = of;
   instruction = call.instruction;
   number = as_number;
   count = call.count;
-  for (size_t i = 0; i < count; ++i) arguments[i] = nanobind::borrow(call.arguments[i]);
 }
 
 bool EmittedCalls::Emitted::repeat(Builder& builder, const Call& call, bool on_same_tiles) const {
