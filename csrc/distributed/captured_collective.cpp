@@ -29,9 +29,9 @@ void capture_collective(GroupOperation operation, at::ArrayRef<at::Tensor> input
     if (!inputs[i].is_contiguous() || !outputs[i].is_contiguous()) {
       capture.refuse("a collective has a strided tensor");
     }
-    KernelCall call("group_collective", outputs[i].device());
+    KernelCall call(kGroupCollective.name, outputs[i].device());
     call.operand(inputs[i]).result(outputs[i]);
-    call.launch(GroupCollectiveOptions{*kind, ranks}, emit_group_collective);
+    call.launch(kGroupCollective, {*kind, ranks});
   }
 }
 

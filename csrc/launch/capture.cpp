@@ -88,10 +88,9 @@ GraphTensor GraphCapture::graph_tensor(const KernelUse::Use& use) {
 }
 
 void GraphCapture::add(const KernelUse& use) {
-  GraphKernel kernel{use.name, use.emit, {}, {}, use.expression, {}, use.followed};
+  GraphKernel kernel{use.name, use.emit, {}, {}, use.traits};
   for (const KernelUse::Use& operand : use.operands) {
     kernel.operands.push_back(graph_tensor(operand));
-    kernel.constant_orders.push_back(operand.constant_order.vec());
   }
   for (const KernelUse::Use& result : use.results) kernel.results.push_back(graph_tensor(result));
   wait_for(std::move(kernel), *use.kernel);
@@ -108,12 +107,6 @@ void GraphCapture::wait_for(GraphKernel kernel, const Kernel& alone) {
   ++graph_->facts_.kernels;
   graph_->facts_.kernel_bodies = graph_->facts_.kernel_bodies + alone.timing().body;
   waiting_.push_back(std::move(kernel));
-}
-
-GraphKernel* GraphCapture::added(std::string_view name) {
-  if (active_capture == nullptr || active_capture->waiting_.empty()) return nullptr;
-  GraphKernel& last = active_capture->waiting_.back();
-  return last.name == name ? &last : nullptr;
 }
 
 void GraphCapture::set_source(const std::string& source) {

@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -23,13 +22,11 @@ struct KernelUse {
     at::Tensor tensor;
     Dtype dtype{};
     at::IntArrayRef sizes, strides;
-    at::IntArrayRef constant_order{};  ///< GraphKernel::constant_orders
   };
   std::string name;
   EmitKernel emit;
   std::vector<Use> operands, results;
-  std::optional<Expression> expression{};
-  EmitFollowed followed{};  ///< GraphKernel::followed
+  FusionTraits traits{};
   /// The kernel as a separate program, known to be valid for the arguments.
   std::shared_ptr<const Kernel> kernel{};
 };
@@ -54,9 +51,6 @@ class GraphCapture {
     return active() == nullptr || active()->options_.exact_transposes;
   }
 
-  /// The kernel that the calling thread's capture added last, if it has this name: what its call
-  /// knows besides its tensors belongs there. Else nullptr.
-  static GraphKernel* added(std::string_view name);
   /// Whether a graph is being captured in which the tensor's contents are constants.
   static bool holds_constant(const at::Tensor& tensor) {
     GraphCapture* capture = active();

@@ -218,25 +218,23 @@ EmitKernel emit_of(const Expression& expression) {
 
 }  // namespace
 
-void KernelCall::launch_emitted(int64_t function, c10::function_ref<EmitKernel()> make) {
-  launch_emitted(function, make, {});
-}
-
 void KernelCall::launch_emitted(int64_t function, c10::function_ref<EmitKernel()> make,
-                                const EmitFollowed& followed) {
+                                c10::function_ref<FusionTraits()> traits) {
   if (writes_nothing()) return;
   const Arrangement arrangement = arrange();
   key_.add(function);
   const auto build_now = [&] { return build(make(), arrangement); };
   // By reference: a std::function of the lambda itself would allocate.
   const auto kernel = kernel_cache().find_or_build(key_, std::cref(build_now));
-  if (GraphCapture::active() != nullptr) return capture(make(), std::nullopt, followed, kernel);
-  if (!launch_arranged(kernel, arrangement, make)) launch(kernel, arrangement, {});
+  if (GraphCapture::active() != nullptr) return capture(make(), traits(), kernel);
+  if (!launch_arranged(kernel, arrangement, make)) run(kernel, arrangement, {});
 }
 
-void KernelCall::launch(const Expression& expression, const ExpressionForm& form) {
+void KernelCall::launch(const Expression& expression, const ExpressionForm* form) {
   if (writes_nothing()) return;
-  key_.add(form.structure);
+  std::optional<ExpressionForm> own;
+  if (form == nullptr) form = &own.emplace(expression.form());
+  key_.add(form->structure);
   const Arrangement arrangement = arrange();
   const auto compile_now = [&] {
     return compile_expression(
@@ -244,18 +242,21 @@ void KernelCall::launch(const Expression& expression, const ExpressionForm& form
   };
   const auto kernel = kernel_cache().find_or_compile(key_, std::cref(compile_now));
   if (GraphCapture::active() != nullptr) {
-    return capture(emit_of(expression), expression, {}, kernel);
+    FusionTraits traits;
+    traits.set(expression);
+    return capture(emit_of(expression), std::move(traits), kernel);
   }
-  launch(kernel, arrangement, form.constants);
+  run(kernel, arrangement, form->constants);
 }
 
-void KernelCall::capture(const EmitKernel& emit, const std::optional<Expression>& expression,
-                         const EmitFollowed& followed,
+void KernelCall::capture(const EmitKernel& emit, FusionTraits traits,
                          const std::shared_ptr<const Kernel>& kernel) const {
-  KernelUse use{name_, emit, {}, {}, expression, followed, kernel};
-  for (const Argument& operand : operands_) {
-    use.operands.push_back(
-        {*operand.tensor, operand.dtype, operand.sizes, operand.strides, operand.constant_order});
+  KernelUse use{name_, emit, {}, {}, std::move(traits), kernel};
+  use.traits.operands.resize(operands_.size());
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    const auto& [tensor, dtype, sizes, strides, order] = operands_[i];
+    use.operands.push_back({*tensor, dtype, sizes, strides});
+    if (!order.empty()) use.traits.operands[i].constant_order.assign(order.begin(), order.end());
   }
   for (const Argument& result : results_) {
     use.results.push_back({*result.tensor, result.dtype, result.sizes, result.strides});
@@ -269,8 +270,8 @@ bool KernelCall::writes_nothing() const {
                      [](const Argument& result) { return result.tensor->numel() == 0; });
 }
 
-void KernelCall::launch(const std::shared_ptr<const Kernel>& kernel, const Arrangement& arrangement,
-                        std::span<const double> numbers, const Computation* instead) const {
+void KernelCall::run(const std::shared_ptr<const Kernel>& kernel, const Arrangement& arrangement,
+                     std::span<const double> numbers, const Computation* instead) const {
   c10::SmallVector<std::byte*, 8> addresses;
   for (const Memory& memory : arrangement.memories) addresses.push_back(memory.begin);
   std::optional<LaunchResults> written;

@@ -13,17 +13,11 @@
 #include "csrc/launch/kept_tensor.h"
 #include "device/runtime/kernel_cache.h"
 #include "device/runtime/launch.h"
+#include "ops/contract/fusion_traits.h"
 #include "ops/contract/kernel_definition.h"
-#include "ops/graph/graph_kernel.h"
 #include "ops/pointwise/expression.h"
 
 namespace neuron_sim {
-
-/// Emits a kernel and the expression that a graph applies to its result (GraphKernel::followed).
-template <typename Options>
-using Followed = void (*)(Builder&, HbmTensors operands, HbmTensors others, HbmTensors results,
-                          const Expression& expression, const InnerWindows& pooling,
-                          const Options&);
 
 /// Collects operands and options, which form the cache key, then runs the kernel. A hit builds no
 /// specs, formats no text and allocates only the key and the output.
@@ -66,50 +60,27 @@ class KernelCall {
   const Architecture& architecture() const { return architecture_; }
   const KernelKey& key() const { return key_; }
 
-  /// Launches the kernel that `emit` emits for the operands, results and options, on the device's
-  /// current stream, or adds it to the graph being captured. `emit` is a plain function,
-  /// so that the key has everything the program depends on. Nothing is launched when no result has
-  /// elements.
-  template <typename Options>
-  void launch(const Options& options, std::type_identity_t<Emit<Options>> emit) {
-    this->options(options);
-    launch_emitted(reinterpret_cast<int64_t>(emit), [&] { return with_options(emit, options); });
-  }
-  /// Launches a kernel with one result that a graph may apply expressions to as `followed` emits it
-  /// (GraphKernel::followed).
-  template <typename Options>
-  void launch(const Options& options, std::type_identity_t<Emit<Options>> emit,
-              std::type_identity_t<Followed<Options>> followed) {
-    this->options(options);
-    launch_emitted(
-        reinterpret_cast<int64_t>(emit), [&] { return with_options(emit, options); },
-        [followed, options](Builder& builder, HbmTensors operands, HbmTensors others,
-                            HbmTensors results, const Expression& expression,
-                            const InnerWindows& pooling) {
-          followed(builder, operands, others, results, expression, pooling, options);
-        });
-  }
-  /// Launches a kernel whose arguments have names, as its programs and launch records show.
+  /// Launches the kernel for the operands, results and options, on the device's current stream, or
+  /// adds it to the graph being captured. Its emit function is a plain one, so that the key has
+  /// everything the program depends on. Nothing is launched when no result has elements. Where the
+  /// definition has labels, programs and launch records show them.
   template <typename Options>
   void launch(const KernelDefinition<Options>& kernel,
-              const std::type_identity_t<Options>& options) {
+              const std::type_identity_t<Options>& options = {}) {
     labels_ = kernel.labels;
-    this->options(options);
-    launch_emitted(reinterpret_cast<int64_t>(kernel.emit), [&] {
-      kernel.results(specs(), options);
+    if constexpr (!std::is_empty_v<Options>) this->options(options);
+    const auto make = [&] {
+      if (kernel.results != nullptr) kernel.results(specs(), options);
       return with_options(kernel.emit, options);
+    };
+    launch_emitted(reinterpret_cast<int64_t>(kernel.emit), make, [&] {
+      return kernel.traits != nullptr ? kernel.traits(specs(), options) : FusionTraits();
     });
-  }
-  /// Launches a kernel that its tensors alone determine.
-  void launch(void (*emit)(Builder&, HbmTensors operands, HbmTensors results)) {
-    launch_emitted(reinterpret_cast<int64_t>(emit), [&] { return EmitKernel(emit); });
   }
   /// Launches a pointwise kernel, whose operands and result have the same sizes: results =
   /// expression(operands). Calls that differ only in constants share the kernel. In a graph it may
-  /// be joined with others.
-  void launch(const Expression& expression) { launch(expression, expression.form()); }
-  /// Launches a pointwise kernel whose form is known.
-  void launch(const Expression& expression, const ExpressionForm& form);
+  /// be joined with others. `form`: that of the expression, if it is known.
+  void launch(const Expression& expression, const ExpressionForm* form = nullptr);
 
  private:
   using Sizes = c10::SmallVector<int64_t, 6>;
@@ -140,18 +111,17 @@ class KernelCall {
   };
   void add(c10::SmallVector<Argument, 4>& arguments, const at::Tensor& tensor, Dtype dtype,
            at::IntArrayRef sizes, at::IntArrayRef strides);
-  /// `function` stands for the emit function in the key; `make` is called when it is needed.
-  void launch_emitted(int64_t function, c10::function_ref<EmitKernel()> make);
+  /// `function` stands for the emit function in the key; the others are called when needed.
   void launch_emitted(int64_t function, c10::function_ref<EmitKernel()> make,
-                      const EmitFollowed& followed);
+                      c10::function_ref<FusionTraits()> traits);
   bool writes_nothing() const;
-  void launch(const std::shared_ptr<const Kernel>& kernel, const Arrangement& arrangement,
-              std::span<const double> numbers, const Computation* instead = nullptr) const;
+  void run(const std::shared_ptr<const Kernel>& kernel, const Arrangement& arrangement,
+           std::span<const double> numbers, const Computation* instead = nullptr) const;
   /// Whether it launched the kernel with a copy of an operand (arranged_operands.h).
   bool launch_arranged(const std::shared_ptr<const Kernel>& kernel, const Arrangement& arrangement,
                        c10::function_ref<EmitKernel()> make);
-  void capture(const EmitKernel& emit, const std::optional<Expression>& expression,
-               const EmitFollowed& followed, const std::shared_ptr<const Kernel>& kernel) const;
+  void capture(const EmitKernel& emit, FusionTraits traits,
+               const std::shared_ptr<const Kernel>& kernel) const;
   void separate_dtypes();
   Arrangement arrange();
   std::shared_ptr<const Program> build(const EmitKernel& emit,

@@ -39,7 +39,7 @@ bool KernelCall::launch_arranged(const std::shared_ptr<const Kernel>& kernel,
   for (const Memory& each : arrangement.memories) addresses.push_back(each.begin);
   addresses[memory] = arranged->elements->data();
   const Computation instead{arranged->kernel, {addresses.data(), addresses.size()}};
-  launch(kernel, arrangement, {}, &instead);
+  run(kernel, arrangement, {}, &instead);
   return true;
 }
 

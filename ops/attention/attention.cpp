@@ -8,6 +8,7 @@
 #include "ops/attention/few_rows.h"
 #include "ops/attention/section.h"
 #include "ops/blocks/tiles.h"
+#include "ops/contract/fusion_traits.h"
 
 namespace neuron_sim {
 namespace {
@@ -90,5 +91,15 @@ void emit_attention(Builder& builder, HbmTensors operands, HbmTensors results,
     });
   });
 }
+
+const KernelDefinition<AttentionOptions> kAttention{
+    .name = "attention",
+    .emit = emit_attention,
+    .traits = [](std::span<const TensorSpec> operands, const AttentionOptions&) {
+      FusionTraits traits{.rounds_result = true, .needed_results = 1};
+      traits.operands.resize(operands.size(), {.batched = true});
+      traits.operands[0].contracted = traits.operands[1].contracted = true;  // query and key
+      return traits;
+    }};
 
 }  // namespace neuron_sim

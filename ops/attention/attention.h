@@ -21,7 +21,7 @@
 
 #include <array>
 
-#include "ops/contract/hbm_tensor.h"
+#include "ops/contract/kernel_definition.h"
 
 namespace neuron_sim {
 
@@ -51,5 +51,6 @@ bool attention_fits(const Limits& limits, const AttentionSizes& sizes);
 /// other operands.
 void emit_attention(Builder& builder, HbmTensors operands, HbmTensors results,
                     const AttentionOptions& options);
+extern const KernelDefinition<AttentionOptions> kAttention;
 
 }  // namespace neuron_sim

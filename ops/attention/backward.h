@@ -42,5 +42,7 @@ bool attention_backward_fits(const Limits& limits, const AttentionSizes& sizes);
 /// gets a gradient only without a causal mask. KernelError for unsupported operands.
 void emit_attention_backward(Builder& builder, HbmTensors operands, HbmTensors results,
                              const AttentionOptions& options);
+inline constexpr KernelDefinition<AttentionOptions> kAttentionBackward{
+    .name = "attention_backward", .emit = emit_attention_backward};
 
 }  // namespace neuron_sim

@@ -21,6 +21,13 @@ namespace neuron_sim {
 template <typename Options>
 using Emit = void (*)(Builder&, HbmTensors operands, HbmTensors results, const Options&);
 
+/// Options of a kernel that its tensors alone determine.
+struct NoOptions {};
+template <void (*emit)(Builder&, HbmTensors operands, HbmTensors results)>
+void without_options(Builder& builder, HbmTensors operands, HbmTensors results, const NoOptions&) {
+  emit(builder, operands, results);
+}
+
 /// Calls visit(name, field) for every field of a struct with `kFields`.
 template <typename Options, typename Visit>
 void for_each_field(Options& options, const Visit& visit) {

@@ -11,18 +11,24 @@
 
 namespace neuron_sim {
 
-/// A kernel that can be built alone: a custom op, or a part of one.
+struct FusionTraits;
+
+/// A kernel: one that can be built alone (a custom op, or a part of one) has labels and `results`,
+/// one that an operator launches on tensors that it made and checked needs neither.
 template <typename Options>
 struct KernelDefinition {
   const char* name;
   /// Labels of its operands and results: "x weight -> out". One that ends with a * stands for a
   /// list: weight0, weight1, ...; all lists have the same length. An operand in parentheses decides
   /// the results' shapes alone, and is no argument of the program; launches do without it.
-  const char* labels;
+  const char* labels = "";
   /// Checks the operands and options and returns the specs of the results, which are dense; none
   /// when an operand in parentheses is missing. KernelError for what the kernel does not support.
-  std::vector<TensorSpec> (*results)(std::span<const TensorSpec> operands, const Options& options);
-  Emit<Options> emit;
+  std::vector<TensorSpec> (*results)(std::span<const TensorSpec> operands,
+                                     const Options& options) = nullptr;
+  Emit<Options> emit = nullptr;
+  /// What graphs may do with it (fusion_traits.h); nullptr: nothing but run it.
+  FusionTraits (*traits)(std::span<const TensorSpec> operands, const Options& options) = nullptr;
 };
 
 /// The labels of the `count` arguments of a program, see KernelDefinition::labels.

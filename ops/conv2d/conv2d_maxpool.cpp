@@ -6,6 +6,7 @@
 
 #include "ops/blocks/epilogue.h"
 #include "ops/blocks/tiles.h"
+#include "ops/contract/fusion_traits.h"
 #include "ops/contract/named_kernel.h"
 #include "ops/conv2d/bands.h"
 #include "ops/conv2d/checks.h"
@@ -229,5 +230,18 @@ std::vector<TensorSpec> results_of(std::span<const TensorSpec> operands,
 const KernelDefinition<Conv2dMaxpoolOptions> kConv2dMaxpool{
     "conv2d_maxpool", "input weight bias -> output", results_of, emit_conv2d_maxpool};
 const NamedKernel kConv2dMaxpoolByName{kConv2dMaxpool};
+
+const KernelDefinition<Conv2dMaxpoolOptions> kConvolution{
+    .name = "convolution",
+    .emit = emit_conv2d_maxpool,
+    .traits = [](std::span<const TensorSpec>, const Conv2dMaxpoolOptions& options) {
+      return FusionTraits{
+          .operands = {{.batched = true}},
+          .followed = [options](Builder& builder, HbmTensors operands, HbmTensors others,
+                                HbmTensors results, const Expression& expression,
+                                const InnerWindows& pooling) {
+            emit_followed_conv2d(builder, operands, others, results, expression, pooling, options);
+          }};
+    }};
 
 }  // namespace neuron_sim

@@ -76,4 +76,7 @@ void emit_followed_conv2d(Builder& builder, HbmTensors operands, HbmTensors othe
                           HbmTensors results, const Expression& expression,
                           const InnerWindows& pooling, const Conv2dMaxpoolOptions& options);
 
+/// emit_conv2d_maxpool as a kernel of operators, which graphs may have followed and pooled.
+extern const KernelDefinition<Conv2dMaxpoolOptions> kConvolution;
+
 }  // namespace neuron_sim

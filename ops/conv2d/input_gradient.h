@@ -36,5 +36,7 @@ extern const KernelDefinition<Conv2dGeometry> kConv2dInputGradient;
 /// [Cin], if there is one, before it rounds. No tensor is empty.
 void emit_conv2d_input_gradient(Builder& builder, HbmTensors operands, HbmTensors results,
                                 const Conv2dGeometry& geometry);
+inline constexpr KernelDefinition<Conv2dGeometry> kConvolutionInputGradient{
+    .name = "convolution_input_gradient", .emit = emit_conv2d_input_gradient};
 
 }  // namespace neuron_sim

@@ -36,5 +36,7 @@ extern const KernelDefinition<Conv2dGeometry> kConv2dWeightGradient;
 /// into one or two results of any strides: one without a bias. Only operands may be empty.
 void emit_conv2d_weight_gradient(Builder& builder, HbmTensors operands, HbmTensors results,
                                  const Conv2dGeometry& geometry);
+inline constexpr KernelDefinition<Conv2dGeometry> kConvolutionWeightGradient{
+    .name = "convolution_weight_gradient", .emit = emit_conv2d_weight_gradient};
 
 }  // namespace neuron_sim

@@ -9,7 +9,8 @@
 //
 // Roofline: DMA, twice the bytes.
 
-#include "ops/contract/hbm_tensor.h"
+#include "ops/contract/fusion_traits.h"
+#include "ops/contract/kernel_definition.h"
 
 namespace neuron_sim {
 
@@ -20,5 +21,7 @@ inline constexpr int64_t kTransposedElements = 512;
 
 /// The result = the operand, of one shape and dtype.
 void emit_copy(Builder& builder, HbmTensors operands, HbmTensors results);
+inline constexpr KernelDefinition<NoOptions> kCopy{
+    .name = "copy", .emit = without_options<emit_copy>, .traits = batched<true>};
 
 }  // namespace neuron_sim

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "device/isa/dma/collective.h"
-#include "ops/contract/hbm_tensor.h"
+#include "ops/contract/kernel_definition.h"
 
 namespace neuron_sim {
 
@@ -21,5 +21,7 @@ struct GroupCollectiveOptions {
 /// the result may be the operand. KernelError for sizes that do not fit the number of ranks.
 void emit_group_collective(Builder& builder, HbmTensors operands, HbmTensors results,
                            const GroupCollectiveOptions& options);
+inline constexpr KernelDefinition<GroupCollectiveOptions> kGroupCollective{
+    .name = "group_collective", .emit = emit_group_collective};
 
 }  // namespace neuron_sim

@@ -10,13 +10,17 @@
 
 #include <array>
 
-#include "ops/contract/hbm_tensor.h"
+#include "ops/contract/fusion_traits.h"
+#include "ops/contract/kernel_definition.h"
 
 namespace neuron_sim {
 
 /// result[i, :] = table[indices[i], :] for operands table [R, L] and indices [N] (int32), result
 /// [N, L] of the table's dtype. An index outside [0, R) is an IndexError when the kernel runs.
 void emit_gather_rows(Builder& builder, HbmTensors operands, HbmTensors results);
+inline constexpr KernelDefinition<NoOptions> kGatherRows{.name = "gather_rows",
+                                                         .emit = without_options<emit_gather_rows>,
+                                                         .traits = batched<false, true>};
 
 struct ScatterOptions {
   bool add = false;
@@ -28,5 +32,7 @@ struct ScatterOptions {
 /// as above; other rows of the table are unchanged.
 void emit_scatter_rows(Builder& builder, HbmTensors operands, HbmTensors results,
                        const ScatterOptions& options);
+inline constexpr KernelDefinition<ScatterOptions> kScatterRows{.name = "scatter_rows",
+                                                               .emit = emit_scatter_rows};
 
 }  // namespace neuron_sim

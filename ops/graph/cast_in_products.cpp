@@ -4,15 +4,19 @@
 #include <optional>
 
 #include "ops/graph/tensor_match.h"
+#include "ops/matmul/matrix_product.h"
 
 namespace neuron_sim {
 namespace {
 
 /// Whether a kernel copies one dense int8 tensor to a floating dtype.
 bool only_casts(const GraphKernel& kernel) {
-  if (!kernel.expression || kernel.operands.size() != 1 || kernel.results.size() != 1) return false;
+  const auto* const expression = kernel.traits.as<Expression>();
+  if (expression == nullptr || kernel.operands.size() != 1 || kernel.results.size() != 1) {
+    return false;
+  }
   const GraphTensor &from = kernel.operands[0], &to = kernel.results[0];
-  return kernel.expression->is_operand() && from.dtype == Dtype::kInt8 && from.shape == to.shape &&
+  return expression->is_operand() && from.dtype == Dtype::kInt8 && from.shape == to.shape &&
          (to.dtype == Dtype::kBfloat16 || to.dtype == Dtype::kFloat16 ||
           to.dtype == Dtype::kFloat32) &&
          is_dense(from) && same_order(from, to);
@@ -31,7 +35,7 @@ GraphTensor uncast(const GraphTensor& read, const GraphTensor& to, const GraphTe
 /// multiply that result by something else.
 std::optional<GraphKernel> casting(GraphKernel product, const GraphKernel& cast) {
   const GraphTensor &from = cast.operands[0], &to = cast.results[0];
-  if (!product.product) return std::nullopt;
+  if (!product.traits.as<MatrixProductOptions>()) return std::nullopt;
   const auto reads = [&](size_t i) {
     const GraphTensor& operand = product.operands[i];
     return operand.memory == to.memory && operand.dtype == to.dtype &&

@@ -8,7 +8,7 @@
 
 namespace neuron_sim {
 
-/// Products (GraphKernel::product) read int8 tensors themselves where another kernel would only
+/// Products read int8 tensors themselves where another kernel would only
 /// cast them to the products' dtype, and that kernel is left out once nothing else reads its
 /// result. So int8 weights stay bytes in HBM, as the vendor keeps them. `is_external`: whether a
 /// memory is read after the graph.

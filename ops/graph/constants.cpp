@@ -125,8 +125,8 @@ SeparatedKernels separate_constants(std::vector<GraphKernel> kernels,
   Arrangement arrangement(next_memory);
   for (size_t i = 0; i < kernels.size(); ++i) {
     GraphKernel& kernel = kernels[i];
-    for (size_t j = 0; j < kernel.constant_orders.size() && !dependence.constant(i); ++j) {
-      const std::vector<int64_t>& order = kernel.constant_orders[j];
+    for (size_t j = 0; j < kernel.traits.operands.size() && !dependence.constant(i); ++j) {
+      const std::vector<int64_t>& order = kernel.traits.operands[j].constant_order;
       if (order.empty() || !dependence.holds(kernel.operands[j].memory)) continue;
       arrangement.arrange(kernel.operands[j], order);
     }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "ops/blocks/axis_windows.h"
 #include "ops/graph/iteration_space.h"
 #include "ops/graph/pointwise_chain.h"
 #include "ops/pointwise/substitution.h"
@@ -13,7 +14,7 @@ namespace neuron_sim {
 namespace {
 
 /// What the engines next to PSUM compute without predicates and integers.
-bool is_arithmetic(const Expression& expression) {
+bool is_arithmetic(const Expression* expression) {
   const auto computes = [](const ExpressionStep& step) {
     switch (step.kind) {
       case ExpressionKind::kAlu: return is_vector_operator(step.alu) && !is_bitwise(step.alu);
@@ -22,8 +23,8 @@ bool is_arithmetic(const Expression& expression) {
       default: return true;
     }
   };
-  return expression.domain() == Domain::kFloat &&
-         std::all_of(expression.steps().begin(), expression.steps().end(), computes);
+  return expression != nullptr && expression->domain() == Domain::kFloat &&
+         std::all_of(expression->steps().begin(), expression->steps().end(), computes);
 }
 
 /// Dimensions of `tensor`, longest stride first.
@@ -83,7 +84,7 @@ std::optional<GraphKernel> followed(const GraphKernel& kernel, const PointwiseCh
   if (!strides) return std::nullopt;
   GraphKernel joined = kernel;
   joined.results.clear();
-  joined.followed = nullptr;
+  joined.traits.followed = nullptr;
   const auto along = [&](GraphTensor tensor, size_t index) {
     tensor.shape = result.shape;
     tensor.strides = (*strides)[index];
@@ -96,7 +97,6 @@ std::optional<GraphKernel> followed(const GraphKernel& kernel, const PointwiseCh
     inputs.push_back(expression.input(i == link ? 0 : next++));
     if (i == link) continue;
     joined.operands.push_back(along(chain.operands[i], i));
-    if (!joined.batched.empty()) joined.batched.push_back(true);
   }
   for (const ElementValue value : append(expression, chain.expression, inputs)) {
     expression.add_result(value);
@@ -104,16 +104,18 @@ std::optional<GraphKernel> followed(const GraphKernel& kernel, const PointwiseCh
   for (size_t r = 0; r < chain.results.size(); ++r) {
     joined.results.push_back(along(chain.results[r], chain.operands.size() + r));
   }
-  joined.emit = [emit = kernel.followed, expression, own = kernel.operands.size()](
-                    Builder& builder, HbmTensors operands, HbmTensors results) {
-    emit(builder, operands.first(own), operands.subspan(own), results, expression, {});
-  };
-  if (joined.results.size() > 1) return joined;
-  joined.pooled = [emit = kernel.followed, expression,
-                   own = kernel.operands.size()](Builder& builder, HbmTensors operands,
-                                                 HbmTensors results, const InnerWindows& pooling) {
+  const size_t own = kernel.operands.size();
+  joined.traits.operands.resize(own);
+  joined.traits.operands.resize(joined.operands.size(), {.batched = kernel.traits.is_batched()});
+  const EmitPooled emit = [emit = kernel.traits.followed, expression,
+                           own](Builder& builder, HbmTensors operands, HbmTensors results,
+                                const InnerWindows& pooling) {
     emit(builder, operands.first(own), operands.subspan(own), results, expression, pooling);
   };
+  joined.emit = [emit](Builder& builder, HbmTensors operands, HbmTensors results) {
+    emit(builder, operands, results, {});
+  };
+  if (joined.results.size() == 1) joined.traits.pooled = emit;
   return joined;
 }
 
@@ -127,7 +129,7 @@ class Following {
 
   std::vector<GraphKernel> run() && {
     for (size_t i = 0; i < kernels_.size(); ++i) {
-      if (kernels_[i]->expression && is_arithmetic(*kernels_[i]->expression)) join(i);
+      if (is_arithmetic(kernels_[i]->traits.as<Expression>())) join(i);
     }
     std::vector<GraphKernel> result;
     for (auto& kernel : kernels_) {
@@ -156,7 +158,7 @@ class Following {
 
   /// The operand of the chain that is the result of the kernel, if it can be followed.
   static std::optional<size_t> link_of(const GraphKernel& kernel, const PointwiseChain& chain) {
-    if (!kernel.followed || kernel.results.size() != 1) return std::nullopt;
+    if (!kernel.traits.followed || kernel.results.size() != 1) return std::nullopt;
     const GraphTensor& result = kernel.results.front();
     std::optional<size_t> link;
     for (size_t i = 0; i < chain.operands.size(); ++i) {

@@ -11,7 +11,7 @@
 namespace neuron_sim {
 
 /// Joins pointwise kernels with the kernels before them. One joins the last kernel before it whose
-/// result it reads, when that one can be followed (GraphKernel::followed), nothing else reads the
+/// result it reads, when that one can be followed (FusionTraits::followed), nothing else reads the
 /// result, both go over its elements dimension by dimension, and one of them can move to the place
 /// of the other. The expression is one of arithmetic and activation functions: what Vector and
 /// Scalar compute from PSUM. Kernels whose tiles would not fit SBUF together stay apart.

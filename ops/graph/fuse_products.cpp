@@ -4,6 +4,7 @@
 
 #include "device/numerics/operators.h"
 #include "ops/graph/tensor_match.h"
+#include "ops/matmul/matrix_product.h"
 #include "ops/pointwise/compose.h"
 
 namespace neuron_sim {
@@ -27,12 +28,13 @@ bool reads_sums_on_gpsimd(const Expression& expression) {
 /// elements.
 std::optional<GraphKernel> joined(const GraphKernel& product, const GraphKernel& given) {
   const bool single = product.results.size() == 1 && given.results.size() == 1;
-  if (!single || given.expression->domain() != Domain::kFloat) return std::nullopt;
+  const Expression& expression = *given.traits.as<Expression>();
+  if (!single || expression.domain() != Domain::kFloat) return std::nullopt;
   const GraphTensor& sums = product.results.front();
   const auto pointwise = under_shape(given, sums.shape);
   if (!pointwise) return std::nullopt;
   GraphKernel result = product;
-  MatrixProductOptions options = *product.product;
+  MatrixProductOptions options = *product.traits.as<MatrixProductOptions>();
   const size_t first = product.operands.size() - static_cast<size_t>(options.others);
   std::vector<GraphTensor> others(product.operands.begin() + static_cast<std::ptrdiff_t>(first),
                                   product.operands.end());
@@ -43,7 +45,7 @@ std::optional<GraphKernel> joined(const GraphKernel& product, const GraphKernel&
     inputs.push_back(linked ? 0 : place_of(others, operand) + 1);
   }
   const Expression before = options.after;
-  options.after = with_inputs(*pointwise->expression, [&](Expression& target, size_t input) {
+  options.after = with_inputs(expression, [&](Expression& target, size_t input) {
     if (inputs[input] > 0 || before.results().empty()) {
       return target.input(static_cast<int>(inputs[input]));
     }
@@ -55,11 +57,11 @@ std::optional<GraphKernel> joined(const GraphKernel& product, const GraphKernel&
     return std::nullopt;
   }
   result.operands.resize(first);
-  result.constant_orders.resize(first);
+  result.traits.operands.resize(first);
   result.operands.insert(result.operands.end(), others.begin(), others.end());
   result.results = pointwise->results;
   result.emit = with_options<MatrixProductOptions>(emit_matrix_product, options);
-  result.product = std::move(options);
+  result.traits.set(std::move(options));
   return result;
 }
 
@@ -67,9 +69,9 @@ std::optional<GraphKernel> joined(const GraphKernel& product, const GraphKernel&
 std::optional<std::pair<size_t, GraphKernel>> joined_after(
     const std::vector<GraphKernel>& kernels, size_t at,
     const std::function<bool(size_t memory)>& is_external, const Architecture& architecture) {
-  if (!kernels[at].product) return std::nullopt;
+  if (!kernels[at].traits.as<MatrixProductOptions>()) return std::nullopt;
   const std::optional<size_t> reader = only_reader(kernels, at, is_external);
-  if (!reader || !kernels[*reader].expression) return std::nullopt;
+  if (!reader || !kernels[*reader].traits.as<Expression>()) return std::nullopt;
   std::optional<GraphKernel> product = joined(kernels[at], kernels[*reader]);
   if (!product || !product_fits(*product, architecture)) return std::nullopt;
   return std::pair{*reader, std::move(*product)};

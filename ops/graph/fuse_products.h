@@ -13,7 +13,7 @@ namespace neuron_sim {
 inline constexpr size_t kMaximumProductSteps = 24;
 inline constexpr size_t kMaximumProductOperands = 3;
 
-/// Joins pointwise kernels with products: a product (GraphKernel::product) applies a pointwise
+/// Joins pointwise kernels with products: a product applies a pointwise
 /// kernel of floating-point values that goes over all elements of its result while these leave
 /// PSUM, when nothing else reads that result, and their order and the room in SBUF allow it. Sums
 /// stay in fp32 in between. `is_external`: whether a memory is read after the graph.

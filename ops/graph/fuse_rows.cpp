@@ -4,6 +4,7 @@
 
 #include "device/base/errors.h"
 #include "ops/graph/row_chain.h"
+#include "ops/rows/row_program.h"
 
 namespace neuron_sim {
 namespace {
@@ -20,19 +21,21 @@ class RowFusion {
   std::vector<GraphKernel> run() && {
     for (size_t i = 0; i < kernels_.size(); ++i) {
       size_t at = i;
-      while (kernels_[at].rows && (join_before(at) || join_after(at))) {
+      while (is_program(at) && (join_before(at) || join_after(at))) {
       }
-      if (kernels_[at].rows) drop_results(at);
+      if (is_program(at)) drop_results(at);
     }
     std::erase_if(kernels_, [](const GraphKernel& kernel) { return kernel.results.empty(); });
     return std::move(kernels_);
   }
 
  private:
+  bool is_program(size_t at) const { return kernels_[at].traits.as<RowProgram>() != nullptr; }
+
   /// Takes in a pointwise kernel before the row program at `at`, which may move to its place.
   bool join_before(size_t& at) {
     for (size_t i = at; i-- > 0;) {
-      if (!kernels_[i].expression || !feeds(kernels_[i], kernels_[at])) continue;
+      if (!kernels_[i].traits.as<Expression>() || !feeds(kernels_[i], kernels_[at])) continue;
       const bool up = can_move(kernels_, at, i);
       if (!up && !can_move(kernels_, i, at)) continue;
       const auto joined = after_pointwise(kernels_[i], kernels_[at]);
@@ -45,7 +48,7 @@ class RowFusion {
 
   bool join_after(size_t at) {
     for (size_t i = at + 1; i < kernels_.size(); ++i) {
-      if (!kernels_[i].expression || !feeds(kernels_[at], kernels_[i])) continue;
+      if (!kernels_[i].traits.as<Expression>() || !feeds(kernels_[at], kernels_[i])) continue;
       if (!can_move(kernels_, i, at)) continue;
       const auto joined = before_pointwise(kernels_[at], kernels_[i]);
       if (joined && replace(at, i, *joined)) return true;
@@ -77,7 +80,8 @@ class RowFusion {
       return result;
     };
     const std::vector<HbmTensor> operands = arguments(kernel.operands);
-    return fused_rows_fit(architecture_, operands, arguments(kernel.results), *kernel.rows);
+    return fused_rows_fit(architecture_, operands, arguments(kernel.results),
+                          *kernel.traits.as<RowProgram>());
   }
 
   /// Results that nothing reads are not computed.

@@ -9,7 +9,7 @@
 
 namespace neuron_sim {
 
-/// Joins pointwise kernels with row programs. A row program (GraphKernel::rows) takes in a
+/// Joins pointwise kernels with row programs. A row program takes in a
 /// pointwise kernel of floating-point values that goes over the same elements in the same order,
 /// when their order allows it and SBUF holds the rows of all tensors of both. Values stay in fp32
 /// in between, as in fuse_pointwise.h. `is_external`: whether a memory is read after the graph.

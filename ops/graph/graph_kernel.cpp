@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/base/errors.h"
+#include "ops/matmul/matrix_product.h"
 
 namespace neuron_sim {
 
@@ -92,7 +93,8 @@ bool product_fits(const GraphKernel& product, const Architecture& architecture) 
     return result;
   };
   const std::vector<HbmTensor> operands = arguments(product.operands);
-  return product_is_resident(builder, operands, arguments(product.results), *product.product);
+  return product_is_resident(builder, operands, arguments(product.results),
+                             *product.traits.as<MatrixProductOptions>());
 }
 
 }  // namespace neuron_sim

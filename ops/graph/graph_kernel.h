@@ -10,12 +10,7 @@
 #include <vector>
 
 #include "device/program/program.h"
-#include "ops/blocks/axis_windows.h"
-#include "ops/contract/hbm_tensor.h"
-#include "ops/matmul/matrix_product.h"
-#include "ops/pointwise/expression.h"
-#include "ops/pooling/max_pool.h"
-#include "ops/rows/row_program.h"
+#include "ops/contract/fusion_traits.h"
 
 namespace neuron_sim {
 
@@ -32,51 +27,11 @@ struct GraphTensor {
   int64_t end() const;
 };
 
-/// Emits a kernel whose result is not stored, but results[i] = result i of `expression` for it
-/// (input 0) and `others` (inputs 1, 2, ...); all have its sizes, with any strides. With `pooling`
-/// there is one, of which only the maxima of the windows are stored.
-using EmitFollowed =
-    std::function<void(Builder&, HbmTensors operands, HbmTensors others, HbmTensors results,
-                       const Expression& expression, const InnerWindows& pooling)>;
-/// Emits a kernel of which only the maxima of the windows are stored.
-using EmitPooled = std::function<void(Builder&, HbmTensors operands, HbmTensors results,
-                                      const InnerWindows& pooling)>;
-
 struct GraphKernel {
   std::string name;
   EmitKernel emit;
   std::vector<GraphTensor> operands, results;
-  /// What a pointwise kernel computes: results[i] = expression.results()[i](operands), all of one
-  /// shape. Such kernels may be joined (fuse_pointwise.h).
-  std::optional<Expression> expression{};
-  /// Per operand: its dimensions from the slowest to the fastest, as the kernel loads them best;
-  /// empty (or no entry): as they are. Constants are stored so (constants.h).
-  std::vector<std::vector<int64_t>> constant_orders{};
-  /// How a kernel with one result emits expressions applied to it (follow_products.h); empty if it
-  /// cannot.
-  EmitFollowed followed{};
-  /// How a kernel with one result [N, C, H, W] pools it (pool_products.h); empty if it cannot.
-  EmitPooled pooled{};
-  /// The windows of max pooling without indices, [N, C, H, W] to [N, C, OH, OW].
-  std::optional<PoolingWindows> pooling{};
-  /// The row program (ops/rows/row_program.h) that `emit` emits. Such kernels may take in pointwise
-  /// ones (fuse_rows.h).
-  std::optional<RowProgram> rows{};
-  /// The options of the matrix product that `emit` emits. Such kernels may take in pointwise ones
-  /// (fuse_products.h).
-  std::optional<MatrixProductOptions> product{};
-  /// Whether the kernel can also store its first result, fp32, in operand 0's dtype, rounded once:
-  /// then casts of the result may be left out (round_at_source.h).
-  bool rounds_result = false;
-  /// Per operand: whether its dimension 0 is the batch, as that of every result is, whose members
-  /// do not mix (slice_batch.h). Empty: `expression`, `rows` or `product` say so, or nobody knows.
-  std::vector<bool> batched{};
-  /// Per operand, of kernels that are no product: whether it is contracted over its last dimension,
-  /// which then lies on the partitions best (turn_results.h). Empty: none is.
-  std::vector<bool> contracted{};
-  /// How many of the first results the kernel must have. It emits the others only where they are
-  /// given, and they are left out when nothing reads them. Empty: it needs all.
-  std::optional<size_t> needed_results{};
+  FusionTraits traits{};
   /// What the kernel is instead of what `emit`, then empty, emits (embedded_program.h).
   std::shared_ptr<const Program> program{};
   /// The part of the model that it computes ("layers.0.attention"): the source line of its

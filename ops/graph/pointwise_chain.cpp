@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/contract/kernel.h"
 #include "ops/pointwise/compose.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/pointwise/substitution.h"
@@ -161,17 +162,15 @@ class Join {
 }  // namespace
 
 GraphKernel PointwiseChain::kernel(std::string name) const {
-  GraphKernel kernel{std::move(name), {}, operands, results, expression};
+  GraphKernel kernel{std::move(name), {}, operands, results};
+  kernel.traits.set(expression);
   for (size_t t = 0; t < operands.size() + results.size(); ++t) {
     GraphTensor& tensor =
         t < operands.size() ? kernel.operands[t] : kernel.results[t - operands.size()];
     tensor.shape = sizes_of(space);
     tensor.strides = strides_of(space, t);
   }
-  kernel.emit = [expression = expression](Builder& builder, std::span<const HbmTensor> inputs,
-                                          std::span<const HbmTensor> outputs) {
-    emit_pointwise(builder, inputs, outputs, expression);
-  };
+  kernel.emit = with_options(emit_pointwise, expression);
   return kernel;
 }
 
@@ -200,8 +199,9 @@ PointwiseChain PointwiseChain::with_results(const std::vector<bool>& kept) const
 }
 
 std::optional<PointwiseChain> chain_of(const GraphKernel& kernel) {
-  if (!kernel.expression || kernel.results.empty()) return std::nullopt;
-  PointwiseChain chain{{}, kernel.operands, kernel.results, *kernel.expression};
+  const auto* const expression = kernel.traits.as<Expression>();
+  if (expression == nullptr || kernel.results.empty()) return std::nullopt;
+  PointwiseChain chain{{}, kernel.operands, kernel.results, *expression};
   const std::vector<int64_t>& shape = kernel.results.front().shape;
   for (size_t i = 0; i < shape.size(); ++i) {
     SharedDimension dimension{shape[i], {}};

@@ -6,6 +6,7 @@
 
 #include "ops/graph/graph_kernel.h"
 #include "ops/graph/iteration_space.h"
+#include "ops/pointwise/expression.h"
 
 namespace neuron_sim {
 

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "ops/graph/tensor_match.h"
+#include "ops/pointwise/expression.h"
+#include "ops/pooling/max_pool.h"
 
 namespace neuron_sim {
 namespace {
@@ -33,10 +35,10 @@ std::optional<InnerWindows> inner_windows(const PoolingWindows& windows) {
 }
 
 /// How the kernel is emitted with pooling; empty when it cannot pool.
-EmitPooled pooled_emit(const GraphKernel& kernel) {
-  if (kernel.pooled) return kernel.pooled;
-  if (!kernel.followed) return {};
-  return [emit = kernel.followed](Builder& builder, HbmTensors operands, HbmTensors results,
+EmitPooled pooled_emit(const FusionTraits& traits) {
+  if (traits.pooled) return traits.pooled;
+  if (!traits.followed) return {};
+  return [emit = traits.followed](Builder& builder, HbmTensors operands, HbmTensors results,
                                   const InnerWindows& pooling) {
     Expression sums;
     sums.add_result(sums.input(0));
@@ -46,16 +48,16 @@ EmitPooled pooled_emit(const GraphKernel& kernel) {
 
 /// The kernel that computes the maxima of `pooling` alone; empty when it cannot.
 std::optional<GraphKernel> joined(const GraphKernel& kernel, const GraphKernel& pooling) {
-  const EmitPooled emit = pooled_emit(kernel);
+  const EmitPooled emit = pooled_emit(kernel.traits);
   const GraphTensor &image = kernel.results.front(), &read = pooling.operands.front();
   if (!emit || image.shape != read.shape || !same_elements(image, read)) return std::nullopt;
-  const auto windows = inner_windows(*pooling.pooling);
+  const auto windows = inner_windows(*pooling.traits.as<PoolingWindows>());
   if (!windows) return std::nullopt;
   GraphKernel result = kernel;
   result.results = pooling.results;
-  result.followed = nullptr;
-  result.pooled = nullptr;
-  result.rounds_result = true;
+  result.traits.followed = nullptr;
+  result.traits.pooled = nullptr;
+  result.traits.rounds_result = true;
   result.emit = [emit, windows = *windows](Builder& builder, HbmTensors operands,
                                            HbmTensors results) {
     emit(builder, operands, results, windows);
@@ -69,9 +71,8 @@ std::optional<std::pair<size_t, GraphKernel>> joined_after(
     const std::function<bool(size_t memory)>& is_external, const Architecture& architecture) {
   if (kernels[at].results.size() != 1) return std::nullopt;
   const std::optional<size_t> reader = only_reader(kernels, at, is_external);
-  if (!reader || !kernels[*reader].pooling || kernels[*reader].results.size() != 1) {
-    return std::nullopt;
-  }
+  if (!reader || !kernels[*reader].traits.as<PoolingWindows>()) return std::nullopt;
+  if (kernels[*reader].results.size() != 1) return std::nullopt;  // the windows' indices, too
   std::optional<GraphKernel> kernel = joined(kernels[at], kernels[*reader]);
   if (!kernel || !can_emit(*kernel, architecture)) return std::nullopt;
   return std::pair{*reader, std::move(*kernel)};

@@ -11,11 +11,11 @@
 namespace neuron_sim {
 
 /// Joins max pooling with the kernels before it. It joins the last kernel whose result it reads,
-/// when that one can pool (GraphKernel::pooled, or followed), nothing else reads the result, and
+/// when that one can pool (FusionTraits::pooled, or followed), nothing else reads the result, and
 /// pooling can move to its place. Windows lie inside the image and do not overlap: outputs that
 /// windows of neighbouring tiles share would be computed twice. Kernels whose tiles would not fit
 /// SBUF together stay apart. The joined kernel may round its result before it is pooled
-/// (GraphKernel::rounds_result): rounding keeps the order, so the maxima are the same, but for the
+/// (FusionTraits::rounds_result): rounding keeps the order, so the maxima are the same, but for the
 /// sign of a zero among values that are rounded to zeros of both signs.
 ///
 /// `is_external`: whether a memory is read after the graph.

@@ -4,15 +4,19 @@
 #include <optional>
 
 #include "ops/graph/tensor_match.h"
+#include "ops/pointwise/expression.h"
 
 namespace neuron_sim {
 namespace {
 
 /// Whether a kernel copies one dense tensor from fp32 to a narrower floating dtype.
 bool only_rounds(const GraphKernel& kernel) {
-  if (!kernel.expression || kernel.operands.size() != 1 || kernel.results.size() != 1) return false;
+  const auto* const expression = kernel.traits.as<Expression>();
+  if (expression == nullptr || kernel.operands.size() != 1 || kernel.results.size() != 1) {
+    return false;
+  }
   const GraphTensor &from = kernel.operands[0], &to = kernel.results[0];
-  return kernel.expression->domain() == Domain::kFloat && kernel.expression->is_operand() &&
+  return expression->domain() == Domain::kFloat && expression->is_operand() &&
          from.dtype == Dtype::kFloat32 &&
          (to.dtype == Dtype::kBfloat16 || to.dtype == Dtype::kFloat16) && is_dense(from) &&
          same_order(from, to);
@@ -53,7 +57,7 @@ class Rounding {
         }
         continue;
       }
-      const bool fits = kernel.rounds_result && kernel.results[0].memory == from.memory &&
+      const bool fits = kernel.traits.rounds_result && kernel.results[0].memory == from.memory &&
                         kernel.results[0].byte_offset == from.byte_offset &&
                         kernel.results[0].dtype == from.dtype &&
                         kernel.results[0].end() == from.end() && is_dense(kernel.results[0]) &&
@@ -79,9 +83,8 @@ void drop_unread_results(std::vector<GraphKernel>& kernels,
                          const std::function<bool(size_t memory)>& is_external) {
   for (size_t i = 0; i < kernels.size(); ++i) {
     std::vector<GraphTensor>& results = kernels[i].results;
-    if (!kernels[i].needed_results) continue;
-    while (results.size() > *kernels[i].needed_results &&
-           !is_read_after(kernels, i, results.back(), is_external)) {
+    const size_t needed = kernels[i].traits.needed_results.value_or(results.size());
+    while (results.size() > needed && !is_read_after(kernels, i, results.back(), is_external)) {
       results.pop_back();
     }
   }

@@ -9,7 +9,7 @@
 namespace neuron_sim {
 
 /// Leaves out every kernel that only rounds the first result of another one (which
-/// GraphKernel::rounds_result allows) to the dtype of that one's operands, when nothing else reads
+/// FusionTraits::rounds_result allows) to the dtype of that one's operands, when nothing else reads
 /// the unrounded result: it is written rounded, with the same bytes. So the operands of products
 /// that are multiplied in 16 bits never exist in fp32. `is_external`: whether a memory is read
 /// after the graph.
@@ -17,7 +17,7 @@ std::vector<GraphKernel> round_at_source(std::vector<GraphKernel> kernels,
                                          const std::function<bool(size_t memory)>& is_external);
 
 /// Leaves out results that nothing reads and that their kernels can do without
-/// (GraphKernel::needed_results).
+/// (FusionTraits::needed_results).
 void drop_unread_results(std::vector<GraphKernel>& kernels,
                          const std::function<bool(size_t memory)>& is_external);
 

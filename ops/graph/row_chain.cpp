@@ -4,13 +4,16 @@
 
 #include "ops/graph/tensor_match.h"
 #include "ops/pointwise/compose.h"
+#include "ops/rows/row_program.h"
 
 namespace neuron_sim {
 namespace {
 
 bool is_joinable(const GraphKernel& rows, const GraphKernel& pointwise) {
-  return rows.rows && pointwise.expression && pointwise.expression->domain() == Domain::kFloat &&
-         !rows.operands.empty() && !pointwise.operands.empty();
+  const auto* const expression = pointwise.traits.as<Expression>();
+  return rows.traits.as<RowProgram>() != nullptr && expression != nullptr &&
+         expression->domain() == Domain::kFloat && !rows.operands.empty() &&
+         !pointwise.operands.empty();
 }
 
 /// `function` of every expression of stages and results.
@@ -22,14 +25,14 @@ void for_each_expression(RowProgram& program, const Function& function) {
 
 void set_program(GraphKernel& kernel, RowProgram program) {
   kernel.emit = with_options<RowProgram>(emit_row_program, program);
-  kernel.rows = std::move(program);
+  kernel.traits.set(std::move(program));
 }
 
 /// What the inputs of a row program become when operands become prepared values.
 class Preparation {
  public:
   Preparation(const GraphKernel& before, const GraphKernel& rows) : rows_(rows) {
-    values_ = rows.rows->prepared.size();
+    values_ = rows.traits.as<RowProgram>()->prepared.size();
     for (const GraphTensor& operand : rows.operands) {
       const auto found =
           std::find_if(before.results.begin(), before.results.end(),
@@ -103,19 +106,21 @@ std::optional<GraphKernel> after_pointwise(const GraphKernel& given, const Graph
   if (!before) return std::nullopt;
   const Preparation preparation(*before, rows);
   if (!preparation.valid()) return std::nullopt;
-  const size_t added = before->results.size(), known = rows.rows->prepared.size();
-  RowProgram program = *rows.rows;
+  const size_t added = before->results.size(),
+               known = rows.traits.as<RowProgram>()->prepared.size();
+  RowProgram program = *rows.traits.as<RowProgram>();
   for_each_expression(program, [&](const Expression& expression) {
     return preparation.of_rows(expression, added);
   });
   for (Expression& value : program.prepared) {
-    value = preparation.of_values(value, *before->expression);
+    value = preparation.of_values(value, *before->traits.as<Expression>());
   }
   GraphKernel joined = rows;
   joined.operands = preparation.operands();
-  joined.constant_orders.clear();
+  joined.traits.operands.clear();
   for (size_t i = 0; i < added; ++i) {
-    program.prepared.push_back(preparation.of_before(single_result(*before->expression, i)));
+    program.prepared.push_back(
+        preparation.of_before(single_result(*before->traits.as<Expression>(), i)));
     Expression value;
     value.add_result(value.input(static_cast<int>(joined.operands.size() + known + i)));
     program.results.push_back(std::move(value));
@@ -130,7 +135,7 @@ std::optional<GraphKernel> before_pointwise(const GraphKernel& rows, const Graph
   const auto after = under_shape(given, rows.operands.front().shape);
   if (!after) return std::nullopt;
   GraphKernel joined = rows;
-  joined.constant_orders.clear();
+  joined.traits.operands.clear();
   std::vector<std::optional<size_t>> links;  // per operand of `after`: the result that it is
   std::vector<size_t> places;
   for (const GraphTensor& operand : after->operands) {
@@ -144,7 +149,7 @@ std::optional<GraphKernel> before_pointwise(const GraphKernel& rows, const Graph
     places.push_back(linked ? 0 : place_of(joined.operands, operand));
   }
   const size_t known = rows.operands.size(), added = joined.operands.size() - known;
-  RowProgram program = *rows.rows;
+  RowProgram program = *rows.traits.as<RowProgram>();
   const auto moved = [&](Expression& target, size_t input) {
     return target.input(static_cast<int>(input < known ? input : input + added));
   };
@@ -153,7 +158,7 @@ std::optional<GraphKernel> before_pointwise(const GraphKernel& rows, const Graph
   const std::vector<Expression> results = program.results;
   for (size_t i = 0; i < after->results.size(); ++i) {
     program.results.push_back(with_inputs(
-        single_result(*after->expression, i),
+        single_result(*after->traits.as<Expression>(), i),
         [&](Expression& target, size_t input) -> ElementValue {
           if (!links[input]) return target.input(static_cast<int>(places[input]));
           const size_t inputs =
@@ -168,13 +173,14 @@ std::optional<GraphKernel> before_pointwise(const GraphKernel& rows, const Graph
 
 GraphKernel with_results(const GraphKernel& rows, const std::vector<bool>& kept) {
   GraphKernel reduced = rows;
-  RowProgram program = *rows.rows;
+  const RowProgram& given = *rows.traits.as<RowProgram>();
+  RowProgram program = given;
   reduced.results.clear();
   program.results.clear();
   for (size_t i = 0; i < kept.size(); ++i) {
     if (!kept[i]) continue;
     reduced.results.push_back(rows.results[i]);
-    program.results.push_back(rows.rows->results[i]);
+    program.results.push_back(given.results[i]);
   }
   set_program(reduced, std::move(program));
   return reduced;

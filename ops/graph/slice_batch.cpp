@@ -6,6 +6,9 @@
 #include <map>
 #include <utility>
 
+#include "ops/matmul/matrix_product.h"
+#include "ops/rows/row_program.h"
+
 namespace neuron_sim {
 namespace {
 
@@ -25,16 +28,22 @@ std::optional<size_t> outermost(const GraphTensor& tensor) {
 /// the kernel cannot be cut there.
 std::optional<std::vector<bool>> cut_operands(const GraphKernel& kernel, size_t cut) {
   std::vector<bool> all(kernel.operands.size(), true);
-  if (kernel.expression) return all;
-  if (kernel.rows) return kernel.rows->reduced[cut] ? std::nullopt : std::optional(all);
-  if (kernel.product) {
+  const FusionTraits& traits = kernel.traits;
+  if (traits.as<Expression>()) return all;
+  if (const auto* const rows = traits.as<RowProgram>()) {
+    return rows->reduced[cut] ? std::nullopt : std::optional(all);
+  }
+  if (traits.as<MatrixProductOptions>()) {
     const size_t rank = kernel.results.front().shape.size();
     if (cut == rank - 1) return std::nullopt;
     all[1] = cut < rank - 2;
     return all;
   }
-  if (kernel.batched.empty() || cut != 0) return std::nullopt;
-  return kernel.batched;
+  if (!traits.is_batched() || cut != 0) return std::nullopt;
+  for (size_t i = 0; i < all.size(); ++i) {
+    all[i] = i < traits.operands.size() && traits.operands[i].batched;
+  }
+  return all;
 }
 
 /// Part `slice` of the tensor along dimension `cut`; false when the parts would differ in size.

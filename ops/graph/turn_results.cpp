@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ops/graph/tensor_match.h"
+#include "ops/matmul/matrix_product.h"
 
 namespace neuron_sim {
 namespace {
@@ -40,7 +41,8 @@ Uses uses_of(const std::vector<GraphKernel>& kernels) {
 /// The result of a product that may be turned: a dense matrix of whole tiles of rows, of sums to
 /// which at most a row that all rows share is added.
 std::optional<Matrix> turnable(const GraphKernel& kernel, int64_t partitions) {
-  if (!kernel.product || kernel.product->others > 0 || kernel.results.size() != 1) return {};
+  const auto* const product = kernel.traits.as<MatrixProductOptions>();
+  if (product == nullptr || product->others > 0 || kernel.results.size() != 1) return {};
   const GraphTensor& result = kernel.results.front();
   const size_t rank = result.shape.size();
   if (!is_dense(result) || rank < 2 || result.strides[rank - 1] != 1) return {};
@@ -77,11 +79,6 @@ std::optional<GraphTensor> turned(GraphTensor tensor, const Matrix& matrix) {
   return contracts && inside ? std::optional(std::move(tensor)) : std::nullopt;
 }
 
-bool is_contracted(const GraphKernel& kernel, size_t operand) {
-  if (kernel.product) return operand == 0;
-  return operand < kernel.contracted.size() && kernel.contracted[operand];
-}
-
 /// What the operands become that read the result of kernel `writer`; empty when something else
 /// writes its bytes or some reader cannot take them turned.
 std::optional<std::vector<std::pair<GraphTensor*, GraphTensor>>> turned_readers(
@@ -93,7 +90,9 @@ std::optional<std::vector<std::pair<GraphTensor*, GraphTensor>>> turned_readers(
     if (use.writes && use.kernel == writer) continue;
     GraphTensor& tensor = (use.writes ? kernel.results : kernel.operands)[use.index];
     if (!may_overlap(tensor, matrix.tensor)) continue;
-    const bool contracts = !use.writes && use.kernel > writer && is_contracted(kernel, use.index);
+    const std::vector<OperandTraits>& operands = kernel.traits.operands;
+    const bool contracts = !use.writes && use.kernel > writer && use.index < operands.size() &&
+                           operands[use.index].contracted;
     const auto replaced = contracts ? turned(tensor, matrix) : std::nullopt;
     if (!replaced) return {};
     readers.emplace_back(&tensor, *replaced);

@@ -9,7 +9,7 @@
 namespace neuron_sim {
 
 /// Lets every product [M, N] whose result is only contracted over its columns afterwards
-/// (GraphKernel::contracted, and operand 0 of products) write it by columns, in the same bytes:
+/// (OperandTraits::contracted) write it by columns, in the same bytes:
 /// it is then computed as its transpose, with the weights stationary (matrix_product.h). Its
 /// columns lie on the partitions where its readers want them, none of which transposes it again,
 /// and a bias per column is one number per partition. The values are the same. Results of fewer

@@ -1,11 +1,13 @@
 #include "ops/matmul/matrix_product.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "device/base/errors.h"
 #include "ops/blocks/collapse.h"
+#include "ops/contract/fusion_traits.h"
 #include "ops/contract/operand_checks.h"
 #include "ops/matmul/matmul_plans.h"
 #include "ops/pointwise/compose.h"
@@ -178,6 +180,25 @@ void emit_matrix_product(Builder& builder, HbmTensors operands, HbmTensors resul
   const Epilogue epilogue = products.epilogue();
   emit_matmul_batch(builder, products.batch(builder), epilogue, options.matmul);
 }
+
+namespace {
+
+/// The contracted dimension goes to the partitions.
+FusionTraits traits_of(std::span<const TensorSpec> operands, const MatrixProductOptions& options) {
+  FusionTraits traits{.operands = {{.contracted = true}, {}}, .rounds_result = true};
+  std::vector<int64_t> order(operands[0].shape.size());
+  std::iota(order.begin(), order.end(), 0);
+  traits.operands[1].constant_order = order;
+  std::swap(order.end()[-1], order.end()[-2]);
+  traits.operands[0].constant_order = std::move(order);
+  traits.set(options);
+  return traits;
+}
+
+}  // namespace
+
+const KernelDefinition<MatrixProductOptions> kMatrixProduct{
+    .name = "matrix_product", .emit = emit_matrix_product, .traits = traits_of};
 
 bool product_is_resident(Builder& builder, HbmTensors operands, HbmTensors results,
                          const MatrixProductOptions& options) {

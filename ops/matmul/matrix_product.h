@@ -14,7 +14,7 @@
 #include <array>
 
 #include "device/numerics/activation_functions.h"
-#include "ops/contract/hbm_tensor.h"
+#include "ops/contract/kernel_definition.h"
 #include "ops/matmul/matmul.h"
 #include "ops/pointwise/expression.h"
 
@@ -39,6 +39,8 @@ struct MatrixProductOptions {
 /// may be `out` itself. KernelError for sizes that do not match and other dtypes.
 void emit_matrix_product(Builder& builder, HbmTensors operands, HbmTensors results,
                          const MatrixProductOptions& options);
+
+extern const KernelDefinition<MatrixProductOptions> kMatrixProduct;
 
 /// Whether all of K and the tiles of the other operands have room in SBUF.
 bool product_is_resident(Builder& builder, HbmTensors operands, HbmTensors results,

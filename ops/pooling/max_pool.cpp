@@ -8,6 +8,7 @@
 #include "device/isa/movement/memset.h"
 #include "device/isa/movement/tensor_copy.h"
 #include "ops/blocks/tiles.h"
+#include "ops/contract/fusion_traits.h"
 #include "ops/pooling/max_pool_regions.h"
 
 namespace neuron_sim {
@@ -186,5 +187,14 @@ void emit_max_pool(Builder& builder, HbmTensors operands, HbmTensors results,
   check_plane("max_pool", windows);
   builder.scope([&] { MaxPool(builder, operands[0], results, windows).emit(); });
 }
+
+const KernelDefinition<PoolingWindows> kMaxPool{
+    .name = "max_pool",
+    .emit = emit_max_pool,
+    .traits = [](std::span<const TensorSpec>, const PoolingWindows& windows) {
+      FusionTraits traits{.operands = {{.batched = true}}};
+      traits.set(windows);
+      return traits;
+    }};
 
 }  // namespace neuron_sim

@@ -12,7 +12,7 @@
 // Roofline: Vector, some four cycles per element of a window, output and partition.
 
 #include "ops/blocks/axis_windows.h"
-#include "ops/contract/hbm_tensor.h"
+#include "ops/contract/kernel_definition.h"
 
 namespace neuron_sim {
 
@@ -28,9 +28,12 @@ struct PoolingWindows {
 /// last one.
 void emit_max_pool(Builder& builder, HbmTensors operands, HbmTensors results,
                    const PoolingWindows& windows);
+extern const KernelDefinition<PoolingWindows> kMaxPool;
 /// Operands: gradients [N, C, OH, OW] and indices; result: grad_input [N, C, H, W], the sum of the
 /// gradients whose index is that element.
 void emit_max_pool_backward(Builder& builder, HbmTensors operands, HbmTensors results,
                             const PoolingWindows& windows);
+inline constexpr KernelDefinition<PoolingWindows> kMaxPoolBackward{.name = "max_pool_backward",
+                                                                   .emit = emit_max_pool_backward};
 
 }  // namespace neuron_sim

@@ -10,7 +10,8 @@
 // Roofline: Vector, about (taps of a row + taps of a column) cycles per output and partition.
 
 #include "ops/blocks/axis_taps.h"
-#include "ops/contract/hbm_tensor.h"
+#include "ops/contract/fusion_traits.h"
+#include "ops/contract/kernel_definition.h"
 
 namespace neuron_sim {
 
@@ -24,5 +25,7 @@ struct ResampleOptions {
 /// dtypes and strides, none empty. KernelError when the inputs of one output do not fit SBUF.
 void emit_resample(Builder& builder, HbmTensors operands, HbmTensors results,
                    const ResampleOptions& options);
+inline constexpr KernelDefinition<ResampleOptions> kResample{
+    .name = "resample", .emit = emit_resample, .traits = batched<true>};
 
 }  // namespace neuron_sim

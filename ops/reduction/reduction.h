@@ -17,7 +17,7 @@
 #include <array>
 #include <vector>
 
-#include "ops/contract/hbm_tensor.h"
+#include "ops/contract/kernel_definition.h"
 #include "ops/pointwise/expression.h"
 
 namespace neuron_sim {
@@ -35,5 +35,7 @@ struct ReductionOptions {
 /// rounded once. KernelError when the operands have no elements.
 void emit_reduction(Builder& builder, HbmTensors operands, HbmTensors results,
                     const ReductionOptions& options);
+inline constexpr KernelDefinition<ReductionOptions> kReduction{.name = "reduction",
+                                                               .emit = emit_reduction};
 
 }  // namespace neuron_sim

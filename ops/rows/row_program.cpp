@@ -1,5 +1,6 @@
 #include "ops/rows/row_program.h"
 
+#include "ops/contract/fusion_traits.h"
 #include "ops/pointwise/compose.h"
 
 namespace neuron_sim {
@@ -38,5 +39,14 @@ void emit_row_program(Builder& builder, HbmTensors operands, HbmTensors results,
   builder.scope([&] { fused = emit_fused_rows(builder, operands, results, program); });
   if (!fused) emit_streamed_rows(builder, operands, results, program);
 }
+
+const KernelDefinition<RowProgram> kRows{
+    .name = "rows",
+    .emit = emit_row_program,
+    .traits = [](std::span<const TensorSpec>, const RowProgram& program) {
+      FusionTraits traits;
+      traits.set(program);
+      return traits;
+    }};
 
 }  // namespace neuron_sim

@@ -12,7 +12,7 @@
 #include <array>
 #include <vector>
 
-#include "ops/contract/hbm_tensor.h"
+#include "ops/contract/kernel_definition.h"
 #include "ops/pointwise/expression.h"
 
 namespace neuron_sim {
@@ -46,6 +46,7 @@ RowProgram with_values_in_place(const RowProgram& program, size_t operands);
 /// along a row. Rows have elements.
 void emit_row_program(Builder& builder, HbmTensors operands, HbmTensors results,
                       const RowProgram& program);
+extern const KernelDefinition<RowProgram> kRows;
 
 /// Whether the plan with rows in SBUF has room.
 bool fused_rows_fit(const Architecture& architecture, HbmTensors operands, HbmTensors results,

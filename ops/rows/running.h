@@ -9,7 +9,7 @@
 #include <array>
 
 #include "device/numerics/operators.h"
-#include "ops/contract/hbm_tensor.h"
+#include "ops/contract/kernel_definition.h"
 
 namespace neuron_sim {
 
@@ -22,5 +22,6 @@ struct RunningOptions {
 /// kMultiply, in fp32 one after the other, rounded once. One shape.
 void emit_running(Builder& builder, HbmTensors operands, HbmTensors results,
                   const RunningOptions& options);
+inline constexpr KernelDefinition<RunningOptions> kRunning{.name = "running", .emit = emit_running};
 
 }  // namespace neuron_sim

@@ -104,7 +104,7 @@ Tensor with_rows(const Tensor& tensor) {
 void launch_convolution(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
                         const Tensor& result, Conv2dGeometry geometry) {
   if (result.numel() == 0) return;
-  KernelCall call("convolution", result.device());
+  KernelCall call(kConvolution.name, result.device());
   const Tensor image = AutoCast::rounded(input);
   const bool is_constant = GraphCapture::holds_constant(weight);
   Tensor rows = with_rows(AutoCast::rounded(weight));
@@ -123,30 +123,26 @@ void launch_convolution(const Tensor& input, const Tensor& weight, const Optiona
                                      .dilation = geometry.dilation,
                                      .groups = geometry.groups,
                                      .output_dtype = dtype_of(result.scalar_type())};
-  call.result(result).launch(options, emit_conv2d_maxpool, emit_followed_conv2d);
-  if (GraphKernel* const kernel = GraphCapture::added("convolution")) {
-    kernel->batched.assign(kernel->operands.size(), false);
-    kernel->batched.front() = true;
-  }
+  call.result(result).launch(kConvolution, options);
 }
 
 /// result = the input gradient of a convolution with that output gradient, + bias.
 void launch_input_gradient(const Tensor& gradient, const Tensor& weight, const OptionalTensor& bias,
                            const Tensor& result, const Conv2dGeometry& geometry) {
   if (result.numel() == 0) return;
-  KernelCall call("convolution_input_gradient", result.device());
+  KernelCall call(kConvolutionInputGradient.name, result.device());
   call.operand(with_rows(gradient)).operand(with_rows(weight));
   if (given(bias)) call.operand(*bias);
-  call.result(result).launch(geometry, emit_conv2d_input_gradient);
+  call.result(result).launch(kConvolutionInputGradient, geometry);
 }
 
 /// Gradients for the weight, and for the bias if `bias` is defined, of a convolution.
 void launch_weight_gradient(const Tensor& gradient, const Tensor& input, const Tensor& weight,
                             const Tensor& bias, const Conv2dGeometry& geometry) {
-  KernelCall call("convolution_weight_gradient", weight.device());
+  KernelCall call(kConvolutionWeightGradient.name, weight.device());
   call.operand(with_rows(gradient)).operand(with_rows(input)).result(weight);
   if (bias.defined()) call.result(bias);
-  call.launch(geometry, emit_conv2d_weight_gradient);
+  call.launch(kConvolutionWeightGradient, geometry);
 }
 
 /// Whole strides in the output_padding of a transposed convolution, per axis; empty if there are

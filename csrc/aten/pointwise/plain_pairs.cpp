@@ -46,7 +46,7 @@ Tensor launched(const Tensor& a, const Tensor& b, const FormedExpression& formed
   KernelCall call("pointwise", a.device());
   call.operand(b, flat.sizes(), flat.strides());
   if (!a.is_same(b)) call.operand(a, flat.sizes(), flat.strides());
-  call.result(result, flat.sizes(), flat.strides()).launch(formed.expression, formed.form);
+  call.result(result, flat.sizes(), flat.strides()).launch(formed.expression, &formed.form);
   return result;
 }
 

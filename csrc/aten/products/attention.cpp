@@ -80,20 +80,14 @@ Tensor empty_like_query(const Tensor& query, int64_t width) {
 /// `log_sums` must be dense.
 void launch_attention(const AttentionOperands& operands, const Tensor& output,
                       const Tensor& log_sums, const AttentionOptions& options) {
-  KernelCall call("attention", output.device());
+  KernelCall call(kAttention.name, output.device());
   for (const Tensor& operand : {operands.query, operands.key, operands.value}) {
     call.operand(AutoCast::rounded(operand));
   }
   if (operands.bias.defined()) {
     call.operand(operands.bias, operands.bias.sizes(), operands.bias.strides());
   }
-  call.result(output).result(log_sums).launch(options, emit_attention);
-  if (GraphKernel* const kernel = GraphCapture::added("attention")) {
-    kernel->rounds_result = true;
-    kernel->needed_results = 1;
-    kernel->batched.assign(kernel->operands.size(), true);
-    kernel->contracted = {true, true};  // query and key
-  }
+  call.result(output).result(log_sums).launch(kAttention, options);
 }
 
 /// Results for the same queries and several parts of the keys, relative to all keys so far.

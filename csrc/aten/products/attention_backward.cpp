@@ -33,7 +33,7 @@ struct Launch {
 
 void launch(const Launch& given) {
   const AttentionOperands &operands = given.operands, &results = given.results;
-  KernelCall call("attention_backward", given.gradient.device());
+  KernelCall call(kAttentionBackward.name, given.gradient.device());
   call.operand(given.gradient).operand(operands.query).operand(operands.key);
   call.operand(operands.value).operand(given.output).operand(given.log_sums);
   if (operands.bias.defined()) {
@@ -41,7 +41,7 @@ void launch(const Launch& given) {
   }
   call.result(results.query).result(results.key).result(results.value);
   if (results.bias.defined()) call.result(results.bias);
-  call.launch(given.options, emit_attention_backward);
+  call.launch(kAttentionBackward, given.options);
 }
 
 /// Zeros to accumulate parts of a result in.

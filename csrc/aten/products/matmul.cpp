@@ -68,17 +68,6 @@ void check_operands(const char* op, const Tensor& out, at::ArrayRef<Tensor> oper
   }
 }
 
-/// The dimensions of a matrix, from the slowest to the fastest, with `first` before the other one
-/// of the last two.
-at::DimVector order_of(const Matrix& matrix, int64_t first) {
-  const auto rank = static_cast<int64_t>(matrix.sizes.size());
-  at::DimVector order;
-  for (int64_t i = 0; i < rank - 2; ++i) order.push_back(i);
-  order.push_back(rank - 2 + first);
-  order.push_back(rank - 1 - first);
-  return order;
-}
-
 /// out = alpha * a @ b + beta * addend; an addend with a beta of 0 is ignored.
 void launch_product(const Matrix& given_a, const Matrix& given_b, const Matrix& out,
                     const std::optional<Matrix>& addend = std::nullopt, const Scalar& beta = 1,
@@ -90,23 +79,13 @@ void launch_product(const Matrix& given_a, const Matrix& given_b, const Matrix& 
   options.scale = alpha.to<double>();
   options.addend_scale = beta.to<double>();
   options.activation = activation;
-  KernelCall call("matrix_product", out.tensor->device());
+  KernelCall call(kMatrixProduct.name, out.tensor->device());
   options.matmul.exact_transposes = GraphCapture::exact_transposes();
-  // The contracted dimension goes to the partitions. Only a graph has constant operands.
-  const bool captured = GraphCapture::active() != nullptr;
-  call.operand(*a.tensor, a.sizes, a.strides);
-  if (captured) call.constant_order(order_of(a, 1));
-  call.operand(*b.tensor, b.sizes, b.strides);
-  if (captured) call.constant_order(order_of(b, 0));
+  call.operand(*a.tensor, a.sizes, a.strides).operand(*b.tensor, b.sizes, b.strides);
   if (addend && options.addend_scale != 0) {
     call.operand(*addend->tensor, addend->sizes, addend->strides);
   }
-  call.result(*out.tensor, out.sizes, out.strides);
-  call.launch(options, emit_matrix_product);
-  if (GraphKernel* const kernel = GraphCapture::added("matrix_product")) {
-    kernel->product = options;
-    kernel->rounds_result = true;
-  }
+  call.result(*out.tensor, out.sizes, out.strides).launch(kMatrixProduct, options);
 }
 
 /// The product over an empty dimension: beta * self.

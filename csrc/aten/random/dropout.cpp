@@ -52,7 +52,7 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double probabilit
   const Tensor seed = next_seed(input);
   KernelCall call("dropout", input.device());
   call.operand(dense).operand(seed).result(output).result(mask);
-  call.launch(expression, emit_random_pointwise);
+  call.launch(kRandomPointwise, expression);
   return {output, mask};
 }
 
@@ -71,7 +71,7 @@ Tensor& bernoulli(Tensor& self, double probability, std::optional<at::Generator>
   expression.add_result(compare(AluOp::kLess, expression.input(0), probability * kNumbers));
   const Tensor seed = next_seed(self, generator);
   KernelCall call("bernoulli", self.device());
-  call.operand(seed).result(self).launch(expression, emit_random_pointwise);
+  call.operand(seed).result(self).launch(kRandomPointwise, expression);
   return self;
 }
 

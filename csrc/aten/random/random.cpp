@@ -49,8 +49,8 @@ Tensor drawn(const Tensor& like, const OptionalGenerator& generator, int bits = 
   const ElementValue number = expression.input(0);
   expression.add_result(bits == 24 ? number * kStep : floor(number * (kStep / step)) * step);
   const Tensor seed = next_seed(like, generator);
-  KernelCall call("random", like.device());
-  call.operand(seed).result(result).launch(expression, emit_random_pointwise);
+  KernelCall call(kRandomPointwise.name, like.device());
+  call.operand(seed).result(result).launch(kRandomPointwise, expression);
   return result;
 }
 

@@ -32,10 +32,10 @@ Tensor& running_out(const Tensor& self, int64_t dimension, std::optional<at::Sca
     return out.copy_(exact_running_sums(self, at));
   }
   check_computable(out.scalar_type());
-  KernelCall call("running", self.device());
+  KernelCall call(kRunning.name, self.device());
   const Tensor moved = self.movedim(at, -1), target = out.movedim(at, -1);
   call.operand(moved, moved.sizes(), moved.strides()).result(target);
-  call.launch(RunningOptions{op}, emit_running);
+  call.launch(kRunning, {op});
   return out;
 }
 

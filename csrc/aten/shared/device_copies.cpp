@@ -7,7 +7,6 @@
 
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/shared/rows.h"
-#include "csrc/launch/capture.h"
 #include "csrc/launch/kernel_call.h"
 #include "csrc/launch/tensor_access.h"
 #include "ops/copies/copy.h"
@@ -108,12 +107,10 @@ Tensor with_neighbours_of(const Tensor& operand, const Tensor& like) {
 void copy_on_device(const Tensor& source, const Tensor& target) {
   const Tensor whole = source.expand_as(target);
   if (source.scalar_type() == target.scalar_type()) {
-    KernelCall call("copy", target.device());
+    KernelCall call(kCopy.name, target.device());
     add_words(call, whole, false);
     add_words(call, target, true);
-    call.launch(emit_copy);
-    if (GraphKernel* const kernel = GraphCapture::added("copy")) kernel->batched = {true};
-    return;
+    return call.launch(kCopy);
   }
   const Expression expression = cast(source.scalar_type(), target.scalar_type());
   const Tensor operand = with_neighbours_of(whole, target);
@@ -137,20 +134,17 @@ void check_row_count(const Tensor& table) {
 void gather_rows(const Tensor& table, const Tensor& indices, const Tensor& result) {
   if (result.numel() == 0) return;
   check_row_count(table);
-  KernelCall call("gather_rows", table.device());
+  KernelCall call(kGatherRows.name, table.device());
   call.operand(table, table.sizes(), table.strides()).indices(indices).result(result);
-  call.launch(emit_gather_rows);
-  if (GraphKernel* const kernel = GraphCapture::added("gather_rows")) {
-    kernel->batched = {false, true};
-  }
+  call.launch(kGatherRows);
 }
 
 void scatter_rows(const Tensor& table, const Tensor& indices, const Tensor& source, bool add) {
   if (source.numel() == 0) return;
   check_row_count(table);
-  KernelCall call("scatter_rows", table.device());
+  KernelCall call(kScatterRows.name, table.device());
   call.indices(indices).operand(source, source.sizes(), source.strides()).result(table);
-  call.launch(ScatterOptions{add}, emit_scatter_rows);
+  call.launch(kScatterRows, {add});
 }
 
 }  // namespace neuron_sim

@@ -23,12 +23,12 @@ Tensor& reduce_into(Tensor& out, const std::vector<Tensor>& operands,
     strides.push_back(gone ? 0 : out.stride(at));
     if (!gone) ++dimension;
   }
-  KernelCall call("reduction", self.device());
+  KernelCall call(kReduction.name, self.device());
   for (const Tensor& operand : operands) {
     call.operand(operand, operand.sizes(), operand.strides());
   }
   call.result(out, sizes, strides);
-  call.launch(options, emit_reduction);
+  call.launch(kReduction, options);
   return out;
 }
 

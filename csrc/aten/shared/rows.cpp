@@ -1,7 +1,6 @@
 #include "csrc/aten/shared/rows.h"
 
 #include "csrc/aten/dispatch/device_operator.h"
-#include "csrc/launch/capture.h"
 #include "csrc/launch/kernel_call.h"
 
 namespace neuron_sim {
@@ -17,13 +16,13 @@ void add_expanded(KernelCall& call, const at::Tensor& operand, at::IntArrayRef s
   call.operand(whole, sizes, whole.strides());
 }
 
-/// `options`: the program, or what stands for it in the key.
-template <typename Options>
-void launch_rows(const RowProgram& program, const Options& options, Emit<Options> emit,
+/// `program`: the row program, or what stands for it in the key.
+template <typename Program>
+void launch_rows(const KernelDefinition<Program>& kernel, const Program& program,
                  at::ArrayRef<at::Tensor> operands, at::ArrayRef<at::Tensor> results) {
   const at::Tensor& first = operands.front();
   if (first.numel() == 0) return;
-  KernelCall call("rows", first.device());
+  KernelCall call(kernel.name, first.device());
   for (const at::Tensor& operand : operands) {
     check_computable(operand.scalar_type());
     add_expanded(call, operand, first.sizes());
@@ -32,25 +31,29 @@ void launch_rows(const RowProgram& program, const Options& options, Emit<Options
     check_computable(result.scalar_type());
     call.result(result);
   }
-  call.launch(options, emit);
-  if (GraphKernel* const kernel = GraphCapture::added("rows")) kernel->rows = program;
+  call.launch(kernel, program);
 }
 
-void emit_static_program(Builder& builder, HbmTensors operands, HbmTensors results,
-                         const StaticRowProgram& options) {
-  emit_row_program(builder, operands, results, options.program);
-}
+const KernelDefinition<StaticRowProgram> kStaticRows{
+    .name = kRows.name,
+    .emit =
+        [](Builder& builder, HbmTensors operands, HbmTensors results,
+           const StaticRowProgram& given) {
+          kRows.emit(builder, operands, results, given.program);
+        },
+    .traits = [](std::span<const TensorSpec> operands,
+                 const StaticRowProgram& given) { return kRows.traits(operands, given.program); }};
 
 }  // namespace
 
 void run_rows(const RowProgram& program, at::ArrayRef<at::Tensor> operands,
               at::ArrayRef<at::Tensor> results) {
-  launch_rows(program, program, emit_row_program, operands, results);
+  launch_rows(kRows, program, operands, results);
 }
 
 void run_rows(const StaticRowProgram& program, at::ArrayRef<at::Tensor> operands,
               at::ArrayRef<at::Tensor> results) {
-  launch_rows(program.program, program, emit_static_program, operands, results);
+  launch_rows(kStaticRows, program, operands, results);
 }
 
 void run_pointwise(const Expression& expression, const std::vector<at::Tensor>& operands,

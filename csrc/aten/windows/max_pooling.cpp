@@ -7,7 +7,6 @@
 
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/windows/planes.h"
-#include "csrc/launch/capture.h"
 #include "csrc/launch/kernel_call.h"
 
 namespace neuron_sim {
@@ -29,14 +28,10 @@ void launch_max_pool(const Tensor& input, const Tensor& output, const Tensor& in
                      const PoolingWindows& windows) {
   if (output.numel() == 0) return;
   const c10::DeviceGuard guard(input.device());
-  KernelCall call("max_pool", input.device());
+  KernelCall call(kMaxPool.name, input.device());
   call.operand(planes_of(input)).result(planes_of(output));
   if (indices.defined()) add_words(call, indices.dim() == 3 ? indices.unsqueeze(0) : indices, true);
-  call.launch(windows, emit_max_pool);
-  if (GraphKernel* const kernel = GraphCapture::added("max_pool")) {
-    kernel->batched = {true};
-    if (!indices.defined()) kernel->pooling = windows;
-  }
+  call.launch(kMaxPool, windows);
 }
 
 void launch_backward(const Tensor& gradient, const Tensor& indices, const Tensor& result,
@@ -47,10 +42,10 @@ void launch_backward(const Tensor& gradient, const Tensor& indices, const Tensor
     return;
   }
   const c10::DeviceGuard guard(result.device());
-  KernelCall call("max_pool_backward", result.device());
+  KernelCall call(kMaxPoolBackward.name, result.device());
   call.operand(planes_of(gradient));
   add_words(call, indices.dim() == 3 ? indices.unsqueeze(0) : indices, false);
-  call.result(planes_of(result)).launch(windows, emit_max_pool_backward);
+  call.result(planes_of(result)).launch(kMaxPoolBackward, windows);
 }
 
 PoolingWindows windows_of(const Tensor& input, IntArrayRef kernel, IntArrayRef stride,

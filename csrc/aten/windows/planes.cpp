@@ -4,7 +4,6 @@
 #include <c10/core/DeviceGuard.h>
 
 #include "csrc/aten/dispatch/device_operator.h"
-#include "csrc/launch/capture.h"
 #include "csrc/launch/kernel_call.h"
 #include "ops/pooling/resample.h"
 
@@ -34,9 +33,8 @@ void launch_resample(const at::Tensor& input, const at::Tensor& output,
                      const ResampleOptions& options) {
   if (output.numel() == 0) return;
   const c10::DeviceGuard guard(output.device());
-  KernelCall call("resample", output.device());
-  call.operand(input).result(output).launch(options, emit_resample);
-  if (GraphKernel* const kernel = GraphCapture::added("resample")) kernel->batched = {true};
+  KernelCall call(kResample.name, output.device());
+  call.operand(input).result(output).launch(kResample, options);
 }
 
 }  // namespace neuron_sim

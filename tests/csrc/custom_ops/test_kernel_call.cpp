@@ -83,21 +83,23 @@ void emit_sum(Builder& builder, HbmTensors operands, HbmTensors results,
   emit_pointwise(builder, operands, results, sum);
 }
 
+constexpr KernelDefinition<TestOptions> kSum{.name = "sum", .emit = emit_sum};
+
 TEST(KernelCallLaunch, BuildsAKernelForEveryValueOfAnOption) {
   const at::Tensor x = at::zeros({3}, at::TensorOptions().device(kDevice));
   for (const int64_t number : {1, 2, 1}) {
     const at::Tensor result = at::empty_like(x);
-    KernelCall("sum", kDevice).operand(x).result(result).launch(TestOptions{number, ""}, emit_sum);
+    KernelCall("sum", kDevice).operand(x).result(result).launch(kSum, {number, ""});
     EXPECT_TRUE(at::equal(result.cpu(), at::full({3}, static_cast<double>(number))));
   }
 }
 
 template <typename Function>
-concept Launchable = requires(KernelCall& call, const TestOptions& options, Function emit) {
-  call.launch(options, emit);
+concept Launchable = requires(Function emit) {
+  KernelDefinition<TestOptions>{.name = "", .emit = emit};
 };
 
-TEST(KernelCallLaunch, TakesNoFunctionThatCapturesWhatIsNoOption) {
+TEST(KernelDefinition, TakesNoFunctionThatCapturesWhatIsNoOption) {
   const auto plain = [](Builder&, HbmTensors, HbmTensors, const TestOptions&) {};
   const auto capturing = [plain](Builder& builder, HbmTensors operands, HbmTensors results,
                                  const TestOptions& options) {

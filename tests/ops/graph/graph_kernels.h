@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "ops/contract/kernel_definition.h"
 #include "ops/graph/fuse_pointwise.h"
 #include "ops/graph/graph_program.h"
 #include "tests/ops/pointwise/evaluated_expression.h"
@@ -22,8 +23,23 @@ inline GraphTensor tensor_in(size_t memory, const std::vector<int64_t>& shape,
 
 inline GraphKernel kernel_of(const Expression& expression, std::vector<GraphTensor> operands,
                              std::vector<GraphTensor> results) {
-  return {"kernel", pointwise_kernel(expression), std::move(operands), std::move(results),
-          expression};
+  GraphKernel kernel{"kernel", pointwise_kernel(expression), std::move(operands),
+                     std::move(results)};
+  kernel.traits.set(expression);
+  return kernel;
+}
+
+/// A kernel as an operator launches it in a graph.
+template <typename Options>
+GraphKernel kernel_of(const KernelDefinition<Options>& kernel,
+                      const std::type_identity_t<Options>& options,
+                      std::vector<GraphTensor> operands, std::vector<GraphTensor> results) {
+  std::vector<TensorSpec> specs;
+  for (const GraphTensor& operand : operands) {
+    specs.push_back({operand.shape, operand.strides, operand.dtype});
+  }
+  return {kernel.name, with_options(kernel.emit, options), std::move(operands), std::move(results),
+          kernel.traits(specs, options)};
 }
 
 /// A kernel with the one result that `write` returns.
@@ -35,7 +51,7 @@ inline GraphKernel pointwise(const WriteExpression& write, std::vector<GraphTens
 /// The kernels, with what those at `places` compute unknown.
 inline std::vector<GraphKernel> hidden(std::vector<GraphKernel> kernels,
                                        const std::set<size_t>& places) {
-  for (const size_t place : places) kernels.at(place).expression.reset();
+  for (const size_t place : places) kernels.at(place).traits = {};
   return kernels;
 }
 
@@ -63,7 +79,7 @@ void for_each_element(const GraphKernel& kernel, HostMemories& memories, const V
 /// The oracle: one kernel after the other, element by element, in fp32.
 inline void evaluate(const std::vector<GraphKernel>& kernels, HostMemories& memories) {
   for (const GraphKernel& kernel : kernels) {
-    const Expression& expression = *kernel.expression;
+    const Expression& expression = *kernel.traits.as<Expression>();
     for_each_element(kernel, memories, [&](const auto& operands, const auto& results) {
       std::vector<float> inputs(operands.size());
       for (size_t i = 0; i < operands.size(); ++i) {

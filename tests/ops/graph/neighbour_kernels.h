@@ -3,7 +3,9 @@
 // with the same graph kernel by kernel.
 
 #include "ops/graph/graph_program.h"
+#include "ops/matmul/matrix_product.h"
 #include "ops/pointwise/compose.h"
+#include "ops/rows/row_program.h"
 #include "tests/ops/graph/graph_kernels.h"
 
 namespace neuron_sim {
@@ -11,21 +13,12 @@ namespace neuron_sim {
 /// out = a @ b (+ addend), which may be joined.
 inline GraphKernel product_of(std::vector<GraphTensor> operands, GraphTensor result,
                               const MatrixProductOptions& options = {}) {
-  GraphKernel kernel{"matrix_product",
-                     with_options<MatrixProductOptions>(emit_matrix_product, options),
-                     std::move(operands),
-                     {std::move(result)}};
-  kernel.product = options;
-  kernel.rounds_result = true;
-  return kernel;
+  return kernel_of(kMatrixProduct, options, std::move(operands), {std::move(result)});
 }
 
 inline GraphKernel rows_of(const RowProgram& program, std::vector<GraphTensor> operands,
                            std::vector<GraphTensor> results) {
-  GraphKernel kernel{"rows", with_options<RowProgram>(emit_row_program, program),
-                     std::move(operands), std::move(results)};
-  kernel.rows = program;
-  return kernel;
+  return kernel_of(kRows, program, std::move(operands), std::move(results));
 }
 
 /// result = x - mean of the row; and the mean, one per row.

@@ -56,7 +56,7 @@ TEST(CastInProducts, AProductReadsBytesAndHasTheSameResult) {
 
 TEST(CastInProducts, WeightsInTheirBestOrderCrossHbmAsBytes) {
   std::vector<GraphKernel> kernels = cast_in({cast(), product()}, {0, 1, 3});
-  kernels[0].constant_orders = {{}, {0, 1}};
+  kernels[0].traits.operands = {{}, {.constant_order = {0, 1}}};
   SeparatedKernels separated = separate_constants(
       std::move(kernels), [](size_t memory) { return memory == 1; },
       [](size_t memory) { return memory == 2; }, 4);

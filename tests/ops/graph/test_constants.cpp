@@ -15,7 +15,7 @@ GraphKernel step(size_t from, size_t to) {
 }
 GraphKernel ordered(const GraphTensor& from, const std::vector<int64_t>& order, size_t to) {
   GraphKernel kernel = step(from, tensor_in(to, kShape));
-  kernel.constant_orders = {order};
+  kernel.traits.operands = {{.constant_order = order}};
   return kernel;
 }
 

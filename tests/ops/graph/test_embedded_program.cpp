@@ -16,8 +16,8 @@
 namespace neuron_sim {
 namespace {
 
-constexpr int64_t kRows = 8, kColumns = 12;
-const std::vector<int64_t> kShape{kRows, kColumns};
+constexpr int64_t kHeight = 8, kColumns = 12;
+const std::vector<int64_t> kShape{kHeight, kColumns};
 
 /// out = 3 x + 0.25, a row at a time in a loop over a ring of tiles; twice x goes by way of a
 /// scratch tensor, 0.25 by way of a constant.
@@ -35,7 +35,7 @@ std::shared_ptr<const Program> looping_program() {
   const View other = builder.sbuf("other", {1, kColumns}, Dtype::kFloat32);
   builder.emit(DmaCopy{.dst = addend, .src = constant});
   builder.set_source_line("kernel.py:7");
-  builder.loop(kRows, [&](const Affine& i) {
+  builder.loop(kHeight, [&](const Affine& i) {
     const View tile = row.turn(i);
     builder.emit(DmaCopy{.dst = tile, .src = x.slice(0, i, 1)});
     builder.emit(TensorScalar{.dst = other, .data = tile, .op0 = AluOp::kMultiply, .constant0 = 2});
@@ -52,7 +52,7 @@ std::shared_ptr<const Program> looping_program() {
 std::shared_ptr<const Program> register_program(bool loops = false) {
   Builder builder("registers", load_architecture("trn2"));
   const View index = builder.argument("index", {1, 1}, Dtype::kInt32);
-  const View data = builder.argument("data", {1, kRows * kColumns}, Dtype::kFloat32);
+  const View data = builder.argument("data", {1, kHeight * kColumns}, Dtype::kFloat32);
   const View one = builder.sbuf("one", {1, 1}, Dtype::kFloat32);
   builder.emit(Memset{one, 1});
   const int last = builder.allocate_register(), i = builder.allocate_register();
@@ -64,7 +64,7 @@ std::shared_ptr<const Program> register_program(bool loops = false) {
 }
 
 GraphTensor whole(size_t memory, int64_t first = 0) {
-  return tensor_in(memory, {kRows * kColumns}, {}, first);
+  return tensor_in(memory, {kHeight * kColumns}, {}, first);
 }
 GraphKernel looping(size_t from, size_t to, int64_t first = 0) {
   GraphKernel kernel = embedded_kernel(looping_program(), {whole(from, first), whole(to, first)});
@@ -159,7 +159,7 @@ TEST(EmbeddedProgram, OnRegistersLeavesThePassesToTheKernelsAroundIt) {
   EXPECT_EQ(built.unchanged, "its loops or addresses depend on registers");
   run_graph(built, memories);
   const std::vector<float> found = floats(memories[3]);
-  for (size_t i = 0; i < kRows * kColumns; ++i) {
+  for (size_t i = 0; i < kHeight * kColumns; ++i) {
     EXPECT_EQ(found[i], i == 5 ? 2.0F : x[i] + 3.0F) << i;
   }
   EXPECT_LT(simulate(*built.program).body,

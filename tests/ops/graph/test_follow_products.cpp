@@ -1,5 +1,6 @@
 #include "ops/graph/follow_products.h"
 
+#include "ops/blocks/axis_windows.h"
 #include "ops/pointwise/substitution.h"
 #include "tests/ops/graph/graph_kernels.h"
 
@@ -10,9 +11,11 @@ const WriteExpression kDoubled = [](Expression& e) { return e.input(0) * 2.0; };
 
 /// The kernel, a pointwise one, as one that can be followed and whose expression nobody knows.
 GraphKernel followable(GraphKernel kernel) {
-  kernel.followed = [own = *kernel.expression](Builder& builder, HbmTensors operands,
-                                               HbmTensors others, HbmTensors results,
-                                               const Expression& expression, const InnerWindows&) {
+  const Expression own = *kernel.traits.as<Expression>();
+  kernel.traits = {};
+  kernel.traits.followed = [own](Builder& builder, HbmTensors operands, HbmTensors others,
+                                 HbmTensors results, const Expression& expression,
+                                 const InnerWindows&) {
     Expression joined;
     const ElementValue own_value = append(joined, own, {joined.input(0)}).front();
     std::vector<ElementValue> inputs{own_value};
@@ -24,7 +27,6 @@ GraphKernel followable(GraphKernel kernel) {
     for (const ElementValue value : append(joined, expression, inputs)) joined.add_result(value);
     emit_pointwise(builder, tensors, results, joined);
   };
-  kernel.expression.reset();
   return kernel;
 }
 

@@ -129,7 +129,7 @@ TEST(FuseLimits, AChainEndsAtTheNumberOfSteps) {
   EXPECT_EQ(sums(most).size(), 1U);
   EXPECT_EQ(sums(most + 1).size(), 2U);
   EXPECT_EQ(sums(2 * most).size(), 2U);
-  EXPECT_LE(sums(2 * most)[0].expression->steps().size(), kMaximumJoinedSteps);
+  EXPECT_LE(sums(2 * most)[0].traits.as<Expression>()->steps().size(), kMaximumJoinedSteps);
 }
 
 TEST(FuseLimits, AChainEndsAtTheNumberOfOperands) {

@@ -222,7 +222,7 @@ TEST(FusePointwise, KernelsThatAreNotPointwiseStayAsTheyAre) {
   ASSERT_EQ(left.size(), 2U);
   EXPECT_EQ(left[0].name, "first");
   EXPECT_EQ(left[0].operands, kernels[0].operands);
-  EXPECT_FALSE(left[0].expression);
+  EXPECT_FALSE(left[0].traits.as<Expression>());
 }
 
 }  // namespace

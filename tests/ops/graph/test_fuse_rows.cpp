@@ -71,7 +71,7 @@ TEST(FuseRows, AKernelThatStandsBetweenKeepsItsPlace) {
       pointwise([](Expression& e) { return e.input(0) * 2.0; }, {whole(1)}, whole(0));
   GraphKernel hidden_rows = rows(0, 3);
   EXPECT_EQ(left({sum(0, 1, whole(2)), overwrite, rows(2, 3)}, {0, 1, 3}), 2U);
-  hidden_rows.rows.reset();
+  hidden_rows.traits = {};
   EXPECT_EQ(left({sum(0, 1, whole(0)), hidden_rows}, {0, 1, 3}), 2U) << "not a row program";
 }
 

@@ -195,7 +195,7 @@ TEST(GraphProgram, ResultsThatSbufCannotHoldAllAreLoadedAgain) {
 
 TEST(GraphProgram, AKernelsOwnErrorIsRaised) {
   GraphKernel kernel = step(0, 1);
-  kernel.expression.reset();
+  kernel.traits = {};
   kernel.emit = [](Builder&, std::span<const HbmTensor>, std::span<const HbmTensor>) {
     fail("this kernel takes no such operands.");
   };

@@ -16,24 +16,11 @@ const GraphTensor kInput = tensor_in(0, {2, 3, 10, 11}, {}, 0, kHalf),
 const External kIsExternal{0, 1, 4, 5};
 
 GraphKernel convolution() {
-  const Conv2dMaxpoolOptions options{.output_dtype = Dtype::kFloat32};
-  GraphKernel kernel{"convolution",
-                     with_options<Conv2dMaxpoolOptions>(emit_conv2d_maxpool, options),
-                     {kInput, kWeight},
-                     {kSums}};
-  kernel.followed = [options](Builder& builder, HbmTensors operands, HbmTensors others,
-                              HbmTensors results, const Expression& expression,
-                              const InnerWindows& pooling) {
-    emit_followed_conv2d(builder, operands, others, results, expression, pooling, options);
-  };
-  return kernel;
+  return kernel_of(kConvolution, {.output_dtype = Dtype::kFloat32}, {kInput, kWeight}, {kSums});
 }
 
 GraphKernel pooling(const GraphTensor& from, const GraphTensor& to, const PoolingWindows& windows) {
-  GraphKernel kernel{
-      "max_pool", with_options<PoolingWindows>(emit_max_pool, windows), {from}, {to}};
-  kernel.pooling = windows;
-  return kernel;
+  return kernel_of(kMaxPool, windows, {from}, {to});
 }
 
 /// Windows of that size and distance over an image of kImage, from `padding` before it on.

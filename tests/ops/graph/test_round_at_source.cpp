@@ -55,7 +55,7 @@ TEST(RoundAtSource, AResultThatIsReadUnroundedStays) {
 TEST(RoundAtSource, ADtypeThatTheKernelDoesNotTakeStays) {
   EXPECT_EQ(left({product(), cast(3, Dtype::kFloat16)}, {0, 1, 3}), 2U);
   GraphKernel fixed = product();
-  fixed.rounds_result = false;
+  fixed.traits.rounds_result = false;
   EXPECT_EQ(left({fixed, cast(3)}, {0, 1, 3}), 2U);
 }
 
@@ -76,7 +76,7 @@ TEST(DropUnreadResults, LastResultsThatNothingReadsAreGone) {
   const auto results_left = [](const External& external, std::optional<size_t> needed) {
     std::vector<GraphKernel> kernels{
         rows_of(centred(12), {tensor_in(0, kShape)}, {tensor_in(1, kShape), tensor_in(2, {5, 1})})};
-    kernels[0].needed_results = needed;
+    kernels[0].traits.needed_results = needed;
     drop_unread_results(kernels, is_in(external));
     return kernels[0].results.size();
   };

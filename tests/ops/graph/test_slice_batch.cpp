@@ -130,9 +130,9 @@ TEST(SliceBatch, ColumnsOfAProductAreNotCut) {
 
 TEST(SliceBatch, AKernelOfWhichNobodyKnowsItsBatchIsNotCut) {
   GraphKernel kernel = step(tensor_in(0, {8, 4}), tensor_in(1, {8, 4}));
-  kernel.expression.reset();
+  kernel.traits = {};
   EXPECT_FALSE(sliced(kernel, 0, 2));
-  kernel.batched = {true};
+  kernel.traits.operands = {{.batched = true}};
   EXPECT_TRUE(sliced(kernel, 0, 2));
 }
 
@@ -163,12 +163,9 @@ TEST(SliceBatch, ResultsInPlaceOfWhatOtherSlicesReadEndAStretch) {
 TEST(SliceBatch, ImagesRunInSlicesThroughConvolutions) {
   const Conv2dMaxpoolOptions options{.padding = {1, 1}};
   const auto convolution = [&](size_t from, size_t to) {
-    GraphKernel kernel{"convolution",
-                       with_options<Conv2dMaxpoolOptions>(emit_conv2d_maxpool, options),
-                       {tensor_in(from, {6, 5, 8, 9}), tensor_in(1, {5, 5, 3, 3})},
-                       {tensor_in(to, {6, 5, 8, 9})}};
-    kernel.batched = {true, false};
-    return kernel;
+    return kernel_of(kConvolution, options,
+                     {tensor_in(from, {6, 5, 8, 9}), tensor_in(1, {5, 5, 3, 3})},
+                     {tensor_in(to, {6, 5, 8, 9})});
   };
   const std::vector<GraphKernel> kernels{convolution(0, 2), convolution(2, 3)};
   EXPECT_EQ(slices(stretches(kernels, 6000, 0, {0, 1, 3})), (std::vector<int64_t>{2, 2}));

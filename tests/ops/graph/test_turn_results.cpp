@@ -86,12 +86,8 @@ GraphKernel attention(const std::array<size_t, 3>& from) {
   for (const size_t memory : from) {
     operands.push_back(tensor_in(memory, {1, 3, 1, kRows, 64}, {0, 64, 0, kColumns, 1}, 0, kHalf));
   }
-  GraphKernel kernel{"attention",
-                     with_options<AttentionOptions>(emit_attention, {0.125}),
-                     operands,
-                     {tensor_in(5, {1, 3, 1, kRows, 64}, {0, 64, 0, kColumns, 1}, 0, kHalf)}};
-  kernel.contracted = {true, true};
-  return kernel;
+  return kernel_of(kAttention, {0.125}, operands,
+                   {tensor_in(5, {1, 3, 1, kRows, 64}, {0, 64, 0, kColumns, 1}, 0, kHalf)});
 }
 
 TEST(TurnResults, QueriesAndKeysOfAttentionAreWrittenByColumnsButNoValues) {
