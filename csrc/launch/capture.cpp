@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "csrc/launch/execution.h"
 #include "csrc/launch/tensor_access.h"
 #include "csrc/runtime/errors.h"
 #include "csrc/runtime/runtime.h"
@@ -27,6 +28,14 @@ class Pause {
 };
 
 }  // namespace
+
+bool runs_at_once() { return active_capture == nullptr; }
+bool holds_constant(const at::Tensor& tensor) {
+  return active_capture != nullptr && active_capture->holds_constant(tensor);
+}
+bool exact_transposes() {
+  return active_capture == nullptr || active_capture->options().exact_transposes;
+}
 
 GraphCapture* GraphCapture::active() { return active_capture; }
 
@@ -81,22 +90,13 @@ CapturedTensor GraphCapture::captured(const at::Tensor& tensor) {
           tensor.scalar_type(), tensor.sizes().vec(), tensor.strides().vec()};
 }
 
-GraphTensor GraphCapture::graph_tensor(const KernelUse::Use& use) {
-  return {memory_of(use.tensor),
-          use.tensor.storage_offset() * static_cast<int64_t>(use.tensor.element_size()), use.dtype,
-          use.sizes.vec(), use.strides.vec()};
+GraphTensor GraphCapture::graph_tensor(const at::Tensor& tensor, Dtype dtype, at::IntArrayRef sizes,
+                                       at::IntArrayRef strides) {
+  return {memory_of(tensor), tensor.storage_offset() * static_cast<int64_t>(tensor.element_size()),
+          dtype, sizes.vec(), strides.vec()};
 }
 
-void GraphCapture::add(const KernelUse& use) {
-  GraphKernel kernel{use.name, use.emit, {}, {}, use.traits};
-  for (const KernelUse::Use& operand : use.operands) {
-    kernel.operands.push_back(graph_tensor(operand));
-  }
-  for (const KernelUse::Use& result : use.results) kernel.results.push_back(graph_tensor(result));
-  wait_for(std::move(kernel), *use.kernel);
-}
-
-void GraphCapture::wait_for(GraphKernel kernel, const Kernel& alone) {
+void GraphCapture::add(GraphKernel kernel, const Kernel& alone) {
   kernel.source = source_;
   for (const GraphTensor& operand : kernel.operands) memories_[operand.memory].waiting_read = true;
   for (const GraphTensor& result : kernel.results) {

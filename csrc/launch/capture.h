@@ -16,21 +16,6 @@
 
 namespace neuron_sim {
 
-/// A kernel call to capture: tensors as the kernel sees them.
-struct KernelUse {
-  struct Use {
-    at::Tensor tensor;
-    Dtype dtype{};
-    at::IntArrayRef sizes, strides;
-  };
-  std::string name;
-  EmitKernel emit;
-  std::vector<Use> operands, results;
-  FusionTraits traits{};
-  /// The kernel as a separate program, known to be valid for the arguments.
-  std::shared_ptr<const Kernel> kernel{};
-};
-
 /// One capture, on one thread and one device. Host-side operators run at once: index arithmetic on
 /// inputs has its values before the program starts; the pending kernels run first, as a separate
 /// program, if a host-side operator needs their results.
@@ -46,23 +31,20 @@ class GraphCapture {
   /// The calling thread's capture; nullptr when there is none, or while a host step runs.
   static GraphCapture* active();
 
-  /// Whether kernels on this thread transpose operands bit by bit: without a capture always.
-  static bool exact_transposes() {
-    return active() == nullptr || active()->options_.exact_transposes;
-  }
-
-  /// Whether a graph is being captured in which the tensor's contents are constants.
-  static bool holds_constant(const at::Tensor& tensor) {
-    GraphCapture* capture = active();
-    return capture != nullptr && capture->memories_[capture->memory_of(tensor)].is_constant;
-  }
+  const GraphProgramOptions& options() const { return options_; }
+  /// Whether the tensor's contents are constants.
+  bool holds_constant(const at::Tensor& tensor) { return memories_[memory_of(tensor)].is_constant; }
 
   /// The part of the model that the calling thread's capture comes to (GraphKernel::source).
   /// Without a capture nothing happens.
   static void set_source(const std::string& source);
 
-  /// Adds a pending kernel. c10::Error when it belongs to another device.
-  void add(const KernelUse& use);
+  /// A tensor as a kernel sees it, from its first element on. c10::Error when it belongs to another
+  /// device.
+  GraphTensor graph_tensor(const at::Tensor& tensor, Dtype dtype, at::IntArrayRef sizes,
+                           at::IntArrayRef strides);
+  /// Adds a pending kernel, which takes the time of `alone` as a program by itself.
+  void add(GraphKernel kernel, const Kernel& alone);
   /// Adds a kernel that is a program: the one of `embedded` as a part of the graph's program, or
   /// that of `kernel`, launched unchanged after the pending kernels
   /// (GraphFacts::separate_programs). Arguments from `zeroed_from` on are zeros before it runs (the
@@ -100,9 +82,6 @@ class GraphCapture {
   };
   size_t memory_of(const at::Tensor& tensor);
   CapturedTensor captured(const at::Tensor& tensor);
-  GraphTensor graph_tensor(const KernelUse::Use& use);
-  /// Adds a pending kernel to run.
-  void wait_for(GraphKernel kernel, const Kernel& alone);
   /// Adds a program to the pending kernels; why it cannot be added, when it cannot. Its time alone
   /// is that of `kernel`.
   std::string embed(const Kernel& kernel, const std::shared_ptr<const Kernel>& embedded,

@@ -37,14 +37,10 @@ std::string GraphCapture::embed(const Kernel& kernel, const std::shared_ptr<cons
       const at::AutoDispatchBelowADInplaceOrView no_autograd;
       arguments[i].zero_();
     }
-    const CapturedTensor place = captured(arguments[i]);
-    tensors.push_back({place.memory,
-                       place.byte_offset,
-                       argument.dtype,
-                       {argument.bytes / itemsize(argument.dtype)},
-                       {1}});
+    tensors.push_back(graph_tensor(arguments[i], argument.dtype,
+                                   {argument.bytes / itemsize(argument.dtype)}, {1}));
   }
-  wait_for(embedded_kernel({embedded, &program}, tensors), kernel);
+  add(embedded_kernel({embedded, &program}, tensors), kernel);
   return "";
 }
 

@@ -251,17 +251,19 @@ void KernelCall::launch(const Expression& expression, const ExpressionForm* form
 
 void KernelCall::capture(const EmitKernel& emit, FusionTraits traits,
                          const std::shared_ptr<const Kernel>& kernel) const {
-  KernelUse use{name_, emit, {}, {}, std::move(traits), kernel};
+  GraphCapture& capture = *GraphCapture::active();
+  const auto graph_tensor = [&](const Argument& argument) {
+    return capture.graph_tensor(*argument.tensor, argument.dtype, argument.sizes, argument.strides);
+  };
+  GraphKernel use{name_, emit, {}, {}, std::move(traits)};
   use.traits.operands.resize(operands_.size());
   for (size_t i = 0; i < operands_.size(); ++i) {
-    const auto& [tensor, dtype, sizes, strides, order] = operands_[i];
-    use.operands.push_back({*tensor, dtype, sizes, strides});
+    use.operands.push_back(graph_tensor(operands_[i]));
+    const Sizes& order = operands_[i].constant_order;
     if (!order.empty()) use.traits.operands[i].constant_order.assign(order.begin(), order.end());
   }
-  for (const Argument& result : results_) {
-    use.results.push_back({*result.tensor, result.dtype, result.sizes, result.strides});
-  }
-  GraphCapture::active()->add(use);
+  for (const Argument& result : results_) use.results.push_back(graph_tensor(result));
+  capture.add(std::move(use), *kernel);
   for (const Argument& result : results_) WrittenMemory::note(*result.tensor);
 }
 

@@ -15,7 +15,7 @@
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/shared/device_copies.h"
 #include "csrc/launch/auto_cast.h"
-#include "csrc/launch/capture.h"
+#include "csrc/launch/execution.h"
 #include "csrc/launch/kernel_call.h"
 #include "csrc/launch/tensor_access.h"
 #include "ops/conv2d/conv2d_maxpool.h"
@@ -106,7 +106,7 @@ void launch_convolution(const Tensor& input, const Tensor& weight, const Optiona
   if (result.numel() == 0) return;
   KernelCall call(kConvolution.name, result.device());
   const Tensor image = AutoCast::rounded(input);
-  const bool is_constant = GraphCapture::holds_constant(weight);
+  const bool is_constant = holds_constant(weight);
   Tensor rows = with_rows(AutoCast::rounded(weight));
   const auto shared = shared_groups(call.architecture().limits, geometry.groups, rows.size(1),
                                     rows.size(0) / geometry.groups);

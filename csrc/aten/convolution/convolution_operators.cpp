@@ -7,7 +7,6 @@
 #include "csrc/aten/convolution/convolution.h"
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/shared/memory_format.h"
-#include "csrc/launch/capture.h"
 
 namespace neuron_sim {
 namespace {
@@ -18,12 +17,11 @@ using OptionalTensor = std::optional<Tensor>;
 
 /// The format of a convolution's results: channels_last where the input or the weight is.
 at::MemoryFormat format_of(const Tensor& input, const Tensor& weight) {
-  // The fake tensors of torch.compile are contiguous for a device that is not torch's own.
-  if (GraphCapture::active() != nullptr) return at::MemoryFormat::Contiguous;
   if (!at::native::mkldnn_conv_use_channels_last(input, weight)) {
     return at::MemoryFormat::Contiguous;
   }
-  return input.dim() == 5 ? at::MemoryFormat::ChannelsLast3d : at::MemoryFormat::ChannelsLast;
+  return expected_format(input.dim() == 5 ? at::MemoryFormat::ChannelsLast3d
+                                          : at::MemoryFormat::ChannelsLast);
 }
 
 /// Runs `device`; on a Refusal `host`, with the reason.

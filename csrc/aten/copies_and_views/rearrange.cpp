@@ -14,7 +14,6 @@
 #include "csrc/aten/indexing/operands.h"
 #include "csrc/aten/shared/device_copies.h"
 #include "csrc/aten/shared/memory_format.h"
-#include "csrc/launch/capture.h"
 
 namespace neuron_sim {
 namespace {
@@ -90,9 +89,7 @@ Tensor flip(const Tensor& self, at::IntArrayRef dimensions) {
 Tensor pixel_shuffle(const Tensor& self, int64_t factor) {
   const c10::DeviceGuard guard(self.device());
   const Tensor result = at::native::math_pixel_shuffle(self, factor);
-  // The fake tensors of torch.compile are contiguous for a device that is not torch's own.
-  if (GraphCapture::active() != nullptr) return result;
-  return in_format(result, self.suggest_memory_format());
+  return in_format(result, expected_format(self.suggest_memory_format()));
 }
 
 Tensor pixel_unshuffle(const Tensor& self, int64_t factor) {

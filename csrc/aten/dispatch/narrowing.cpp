@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "csrc/aten/dispatch/fallback.h"
-#include "csrc/launch/capture.h"
 #include "csrc/launch/captured_tensor.h"
+#include "csrc/launch/execution.h"
 #include "csrc/launch/tensor_access.h"
 #include "csrc/launch/transfer.h"
 #include "device/runtime/timing_only.h"
@@ -32,7 +32,7 @@ bool is_dtype(const c10::Argument& argument) {
 
 /// A cast from or to float64, which the host makes; a captured graph has it as a copy.
 at::Tensor cast(const at::Tensor& tensor, at::ScalarType type) {
-  if (GraphCapture::active() != nullptr || !on_device(tensor)) return tensor.to(type);
+  if (!runs_at_once() || !on_device(tensor)) return tensor.to(type);
   count_host_operator("aten::_copy_from");
   if (!timing_only()) return tensor.cpu().to(type).to(tensor.device());
   at::Tensor result = at::empty_like(tensor, tensor.options().dtype(type));

@@ -6,7 +6,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "csrc/aten/dispatch/device_operator.h"
-#include "csrc/launch/capture.h"
+#include "csrc/launch/execution.h"
 #include "csrc/launch/launch_origin.h"
 #include "csrc/launch/tensor_access.h"
 
@@ -29,7 +29,7 @@ inline bool are_plain(const at::Tensor& a, const at::Tensor& b) {
 /// or captures the call and the chip takes it. Else torchs(), the form that torch derives.
 template <typename Launched, typename Torchs>
 at::Tensor run_plain(bool plain, Launched launched, Torchs torchs) {
-  if (!plain || follows_operators() || GraphCapture::active() != nullptr) return torchs();
+  if (!plain || follows_operators() || !runs_at_once()) return torchs();
   try {
     return launched();
   } catch (const Refusal&) {

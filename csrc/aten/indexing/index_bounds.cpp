@@ -7,7 +7,6 @@
 
 #include "csrc/aten/dispatch/fallback.h"
 #include "csrc/aten/dispatch/host_step.h"
-#include "csrc/launch/capture.h"
 #include "csrc/launch/tensor_access.h"
 #include "device/memory/write_watch.h"
 #include "device/runtime/timing_only.h"
@@ -139,35 +138,25 @@ Tensor last_of_equal_step(const Tensor& rows) {
 
 void check_bounds(const Tensor& indices, const IndexBounds& bounds) {
   if (timing_only()) return;
-  if (GraphCapture::active() == nullptr) return for_each_index(indices, bounds, [](int64_t) {});
   BoundsAsNumbers numbers;
   add_numbers(bounds, numbers);
-  capture_host_step("neuron_sim_host::check_bounds", {indices, numbers});
+  run_host_step("neuron_sim_host::check_bounds", check_bounds_step, indices, numbers);
 }
 
 Tensor row_numbers(const std::vector<IndexedDimension>& dimensions, IntArrayRef steps) {
-  if (GraphCapture::active() == nullptr) {
-    count_host_operator("neuron_sim_host::row_numbers");
-    return add_rows(dimensions, steps);
-  }
-  c10::List<Tensor> indices;
+  std::vector<Tensor> indices;
   BoundsAsNumbers numbers;
   for (const IndexedDimension& dimension : dimensions) {
     indices.push_back(dimension.indices);
     add_numbers(dimension.bounds, numbers);
     numbers.push_back(dimension.stride);
   }
-  return capture_host_step("neuron_sim_host::row_numbers", {indices, numbers, steps.vec()})
-      .back()
-      .toTensor();
+  return run_host_step("neuron_sim_host::row_numbers", row_numbers_step, indices, numbers,
+                       steps.vec());
 }
 
 Tensor last_of_equal(const Tensor& rows) {
-  if (GraphCapture::active() == nullptr) {
-    count_host_operator("neuron_sim_host::last_of_equal");
-    return last_of_equal_step(rows);
-  }
-  return capture_host_step("neuron_sim_host::last_of_equal", {rows}).back().toTensor();
+  return run_host_step("neuron_sim_host::last_of_equal", last_of_equal_step, rows);
 }
 
 TORCH_LIBRARY_FRAGMENT(neuron_sim_host, m) {

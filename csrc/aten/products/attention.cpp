@@ -18,7 +18,7 @@
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/products/attention_parts.h"
 #include "csrc/launch/auto_cast.h"
-#include "csrc/launch/capture.h"
+#include "csrc/launch/execution.h"
 #include "csrc/launch/kernel_call.h"
 #include "csrc/runtime/runtime.h"
 #include "device/runtime/devices.h"
@@ -151,7 +151,7 @@ Forward attention(const Tensor& query, const Tensor& key, const Tensor& value,
   const Tensor grouped = by_key_heads(output, key.size(1));
   const Tensor grouped_sums = by_key_heads(log_sums, key.size(1));
   const AttentionSizes sizes = attention_sizes(query, key, value);
-  const AttentionOptions options{scale, causal, GraphCapture::exact_transposes()};
+  const AttentionOptions options{scale, causal, exact_transposes()};
   translate_errors([&] {
     const Limits& limits = device_architecture(query.device().index()).limits;
     const AttentionPart part =

@@ -13,7 +13,7 @@
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/dispatch/plain_call.h"
 #include "csrc/launch/auto_cast.h"
-#include "csrc/launch/capture.h"
+#include "csrc/launch/execution.h"
 #include "csrc/launch/kept_tensor.h"
 #include "csrc/launch/kernel_call.h"
 #include "csrc/launch/storage.h"
@@ -80,7 +80,7 @@ void launch_product(const Matrix& given_a, const Matrix& given_b, const Matrix& 
   options.addend_scale = beta.to<double>();
   options.activation = activation;
   KernelCall call(kMatrixProduct.name, out.tensor->device());
-  options.matmul.exact_transposes = GraphCapture::exact_transposes();
+  options.matmul.exact_transposes = exact_transposes();
   call.operand(*a.tensor, a.sizes, a.strides).operand(*b.tensor, b.sizes, b.strides);
   if (addend && options.addend_scale != 0) {
     call.operand(*addend->tensor, addend->sizes, addend->strides);

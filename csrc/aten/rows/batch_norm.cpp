@@ -10,7 +10,7 @@
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/rows/norms.h"
 #include "csrc/aten/shared/reductions.h"
-#include "csrc/launch/capture.h"
+#include "csrc/launch/execution.h"
 
 namespace neuron_sim {
 
@@ -126,7 +126,7 @@ ThreeTensors batch_norm(const Tensor& input, const OptionalTensor& weight,
   if (!training) {
     const Tensor inverse = (*running_variance + epsilon).rsqrt();
     const Tensor none = at::empty({0}, input.options());
-    const auto apply = GraphCapture::active() != nullptr ? scaled : normalised;
+    const auto apply = runs_at_once() ? normalised : scaled;
     return {apply(input, *running_mean, inverse, weight, bias), none, none};
   }
   const Moments moments = moments_of(input);

@@ -21,7 +21,6 @@
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/dispatch/host_step.h"
 #include "csrc/aten/indexing/index_bounds.h"
-#include "csrc/launch/capture.h"
 #include "csrc/launch/tensor_access.h"
 #include "device/runtime/timing_only.h"
 
@@ -91,8 +90,7 @@ void check_probabilities_step(const Tensor& tensor, c10::string_view name) {
 /// RuntimeError unless all elements are probabilities; NaN is not.
 void check_probabilities(const Tensor& tensor, const char* name) {
   if (!on_device(tensor) || timing_only()) return;
-  if (GraphCapture::active() == nullptr) return check_probabilities_step(tensor, name);
-  capture_host_step("neuron_sim_host::check_probabilities", {tensor, name});
+  run_host_step("neuron_sim_host::check_probabilities", check_probabilities_step, tensor, name);
 }
 
 /// Logarithms are at least -100, as in torch.

@@ -3,6 +3,8 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 
+#include "csrc/launch/execution.h"
+
 namespace neuron_sim {
 namespace {
 
@@ -16,6 +18,10 @@ Tensor restrided(const Tensor& result, const Tensor& target) {
 }
 
 }  // namespace
+
+at::MemoryFormat expected_format(at::MemoryFormat format) {
+  return runs_at_once() ? format : at::MemoryFormat::Contiguous;
+}
 
 Tensor in_format(const Tensor& result, at::MemoryFormat format) {
   if (format == at::MemoryFormat::Contiguous) return result;

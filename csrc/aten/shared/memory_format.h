@@ -5,6 +5,10 @@
 
 namespace neuron_sim {
 
+/// `format`; but in a graph torch.compile expects contiguous results where its fake tensors of a
+/// device that is not torch's own are contiguous: of convolutions and pixel_shuffle.
+at::MemoryFormat expected_format(at::MemoryFormat format);
+
 /// `result`, or a copy of it in `format` where its strides differ; a kernel writes contiguous
 /// rows, and the copy transposes on chip.
 at::Tensor in_format(const at::Tensor& result, at::MemoryFormat format);
