@@ -16,13 +16,24 @@ namespace py = pybind11;
 namespace neuron_sim {
 namespace {
 
-GraphProgramOptions options_of(bool fuse, const std::map<std::string, int64_t>& passes) {
+/// What to capture besides the function.
+struct CaptureRequest {
+  at::Device device;
+  std::vector<at::Tensor> inputs;  ///< see GraphCapture
+  std::vector<int64_t> constants;  ///< places in `inputs`, see GraphCapture
   GraphProgramOptions options;
-  options.fuse = fuse;
+  std::optional<at::ScalarType> product_dtype;  ///< see AutoCast
+};
+
+CaptureRequest capture_request(at::Device device, std::vector<at::Tensor> inputs,
+                               std::vector<int64_t> constants, bool fuse, bool exact_transposes,
+                               const std::map<std::string, int64_t>& passes,
+                               std::optional<at::ScalarType> product_dtype) {
+  GraphProgramOptions options{.fuse = fuse, .exact_transposes = exact_transposes};
   translate_errors([&] {
     for (const auto& [pass, value] : passes) options.passes.set(pass, value);
   });
-  return options;
+  return {device, std::move(inputs), std::move(constants), std::move(options), product_dtype};
 }
 
 py::dict facts_of(const CapturedGraph& graph) {
@@ -43,23 +54,15 @@ py::dict facts_of(const CapturedGraph& graph) {
   return result;
 }
 
-/// Runs `function()` (`constants`: places in `inputs`, see GraphCapture; `product_dtype`: see
-/// AutoCast), which returns a list of
-/// tensors, and captures it: (graph, "", outputs), or (None, reason, []) when it cannot be captured
-/// and has changed no input.
-py::tuple capture_graph(const py::function& function, at::Device device,
-                        const std::vector<at::Tensor>& inputs, bool fuse,
-                        const std::map<std::string, int64_t>& passes,
-                        const std::vector<int64_t>& constants, bool exact_transposes,
-                        std::optional<at::ScalarType> product_dtype) {
-  const c10::DeviceGuard guard(device);
-  GraphProgramOptions options = options_of(fuse, passes);
-  options.exact_transposes = exact_transposes;
-  GraphCapture capture(device, inputs, options, constants);
+/// Runs `function()`, which returns a list of tensors, and captures it: (graph, "", outputs), or
+/// (None, reason, []) when it cannot be captured and has changed no input.
+py::tuple capture_graph(const py::function& function, const CaptureRequest& request) {
+  const c10::DeviceGuard guard(request.device);
+  GraphCapture capture(request.device, request.inputs, request.options, request.constants);
   try {
     std::vector<at::Tensor> outputs;
     {
-      const AutoCast cast(product_dtype);
+      const AutoCast cast(request.product_dtype);
       const py::object result = function();
       outputs = result.cast<std::vector<at::Tensor>>();
     }
@@ -85,6 +88,10 @@ void bind_graphs(py::module_& m) {
           },
           py::call_guard<py::gil_scoped_release>())
       .def("facts", &facts_of);
+  py::class_<CaptureRequest>(m, "CaptureRequest")
+      .def(py::init(&capture_request), py::kw_only(), py::arg("device"), py::arg("inputs"),
+           py::arg("constants"), py::arg("fuse"), py::arg("exact_transposes"), py::arg("passes"),
+           py::arg("product_dtype"));
   m.def("capture_graph", &capture_graph);
   m.def("set_capture_source", &GraphCapture::set_source);
 }

@@ -109,16 +109,16 @@ class _Graph:
 
         constants = [i for i, place in enumerate(places) if place in self._constants]
         options = self._options
-        graph, reason, _ = _C.capture_graph(
-            run,
-            device,
-            tensors,
-            options.fuse,
-            options.passes,
-            constants,
-            options.exact_transposes,
-            options.product_dtype,
+        request = _C.CaptureRequest(
+            device=device,
+            inputs=tensors,
+            constants=constants,
+            fuse=options.fuse,
+            exact_transposes=options.exact_transposes,
+            passes=options.passes,
+            product_dtype=options.product_dtype,
         )
+        graph, reason, _ = _C.capture_graph(run, request)
         if graph is None:
             return self._leave(reason), self._module(*inputs)
         account = self._note(graph, tensors, [*times, time.perf_counter()])
