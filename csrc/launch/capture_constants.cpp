@@ -7,7 +7,7 @@
 #include "csrc/launch/capture.h"
 #include "csrc/runtime/errors.h"
 #include "device/runtime/devices.h"
-#include "ops/graph/cast_in_products.h"
+#include "ops/graph/pipeline.h"
 
 namespace neuron_sim {
 
@@ -67,12 +67,11 @@ void GraphCapture::prepare_constants() {
     return graph_->memories_[memory].origin == GraphMemory::Origin::kFresh &&
            !memories_[memory].has_contents && memories_[memory].storage.use_count() == 1;
   };
-  if (options_.fuse) {
-    waiting_ =
-        cast_in_products(std::move(waiting_), [&](size_t memory) { return !is_fresh(memory); });
-  }
+  Graph graph{std::move(waiting_), [&](size_t memory) { return !is_fresh(memory); },
+              device_architecture(device_.index())};
+  translate_errors([&] { run_graph_stage(GraphStage::kConstants, graph, options_); });
   SeparatedKernels separated =
-      separate_constants(std::move(waiting_), is_constant, is_fresh, memories_.size());
+      separate_constants(std::move(graph.kernels), is_constant, is_fresh, memories_.size());
   waiting_ = std::move(separated.others);
   std::set<size_t> read;  // after the kernels of constants
   for (const GraphKernel& kernel : waiting_) {

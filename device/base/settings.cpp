@@ -43,8 +43,10 @@ constexpr auto kSettings = std::to_array<Setting>({
      "percentiles of `nki.benchmark`: all equal (the default), or over the phases of the Tensor "
      "engine's clock"},
     {"NEURON_SIM_PROFILE", "a folder", "as `neuron-sim run --profile`"},
-    {"NEURON_SIM_DUMP", "`after:PASS`, `after:all`",
-     "as `neuron-sim run --dump`: prints a program after a pass of the compiler"},
+    {"NEURON_SIM_DUMP", "`after:PASS`, `after:all`, `graph:after:PASS`, `graph:after:all`",
+     "as `neuron-sim run --dump`: prints a program after a pass of the compiler, or the kernels of "
+     "a "
+     "compiled graph after one that fuses or orders them"},
     {"NEURON_SIM_EXPLAIN_MEMORY", "`1`",
      "as `neuron-sim run --explain-memory`: prints what fills SBUF and PSUM, and spills"},
     {"NEURON_SIM_TIMELINE", "a file", "as `neuron-sim run --timeline`"},

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "ops/graph/tensor_match.h"
+#include "ops/graph/chains/tensor_match.h"
 #include "ops/matmul/matrix_product.h"
 
 namespace neuron_sim {
@@ -68,10 +68,11 @@ std::vector<std::pair<size_t, GraphKernel>> readers(const std::vector<GraphKerne
 
 }  // namespace
 
-std::vector<GraphKernel> cast_in_products(std::vector<GraphKernel> kernels,
-                                          const std::function<bool(size_t memory)>& is_external) {
+void cast_in_products(Graph& graph) {
+  std::vector<GraphKernel>& kernels = graph.kernels;
   for (size_t at = 0; at < kernels.size();) {
-    const bool leaves = only_casts(kernels[at]) && !is_external(kernels[at].results[0].memory);
+    const bool leaves =
+        only_casts(kernels[at]) && !graph.is_external(kernels[at].results[0].memory);
     auto found = leaves ? readers(kernels, at) : std::vector<std::pair<size_t, GraphKernel>>();
     if (found.empty()) {
       ++at;
@@ -80,7 +81,6 @@ std::vector<GraphKernel> cast_in_products(std::vector<GraphKernel> kernels,
     for (auto& [place, product] : found) kernels[place] = std::move(product);
     kernels.erase(kernels.begin() + static_cast<std::ptrdiff_t>(at));
   }
-  return kernels;
 }
 
 }  // namespace neuron_sim

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "ops/blocks/axis_windows.h"
-#include "ops/graph/iteration_space.h"
-#include "ops/graph/pointwise_chain.h"
+#include "ops/graph/chains/iteration_space.h"
+#include "ops/graph/chains/pointwise_chain.h"
 #include "ops/pointwise/substitution.h"
 
 namespace neuron_sim {
@@ -121,37 +121,28 @@ std::optional<GraphKernel> followed(const GraphKernel& kernel, const PointwiseCh
 
 class Following {
  public:
-  Following(std::vector<GraphKernel> kernels, const std::function<bool(size_t memory)>& is_external,
-            const Architecture& architecture)
-      : is_external_(is_external), architecture_(architecture) {
-    for (GraphKernel& kernel : kernels) kernels_.emplace_back(std::move(kernel));
-  }
+  explicit Following(Graph& graph) : graph_(graph), kernels_(graph.kernels) {}
 
-  std::vector<GraphKernel> run() && {
+  void run() {
     for (size_t i = 0; i < kernels_.size(); ++i) {
-      if (is_arithmetic(kernels_[i]->traits.as<Expression>())) join(i);
+      if (is_arithmetic(kernels_[i].traits.as<Expression>())) join(i);
     }
-    std::vector<GraphKernel> result;
-    for (auto& kernel : kernels_) {
-      if (kernel) result.push_back(std::move(*kernel));
-    }
-    return result;
+    drop_joined(graph_);
   }
 
  private:
   void join(size_t at) {
-    const std::optional<PointwiseChain> chain = chain_of(*kernels_[at]);
+    const std::optional<PointwiseChain> chain = chain_of(kernels_[at]);
     if (!chain) return;
     for (size_t before = at; before-- > 0;) {
-      const auto link = kernels_[before] ? link_of(*kernels_[before], *chain) : std::nullopt;
-      if (!link || !is_private(kernels_[before]->results.front(), before, at)) continue;
-      const bool up = can_move(at, before), down = !up && can_move(before, at);
-      if (!up && !down) continue;
-      std::optional<GraphKernel> kernel = followed(*kernels_[before], *chain, *link);
-      if (!kernel || !can_emit(*kernel, architecture_)) continue;
-      kernels_[before].reset();
-      kernels_[at].reset();
-      kernels_[up ? before : at] = std::move(kernel);
+      const auto link = link_of(kernels_[before], *chain);
+      if (!link || !is_private(kernels_[before].results.front(), before, at)) continue;
+      const bool up = can_move(kernels_, at, before);
+      if (!up && !can_move(kernels_, before, at)) continue;
+      std::optional<GraphKernel> kernel = followed(kernels_[before], *chain, *link);
+      if (!kernel || !can_emit(*kernel, graph_.architecture)) continue;
+      kernels_[up ? at : before] = {};
+      kernels_[up ? before : at] = std::move(*kernel);
       return;
     }
   }
@@ -176,34 +167,22 @@ class Following {
 
   /// Whether nothing but the kernels `before` and `at` touches the tensor.
   bool is_private(const GraphTensor& tensor, size_t before, size_t at) const {
-    if (is_external_(tensor.memory)) return false;
+    if (graph_.is_external(tensor.memory)) return false;
     for (size_t i = 0; i < kernels_.size(); ++i) {
-      if (!kernels_[i] || i == before || i == at) continue;
-      if (touches(kernels_[i]->operands, tensor) || touches(kernels_[i]->results, tensor)) {
+      if (i == before || i == at) continue;
+      if (touches(kernels_[i].operands, tensor) || touches(kernels_[i].results, tensor)) {
         return false;
       }
     }
     return true;
   }
 
-  bool can_move(size_t from, size_t to) const {
-    for (size_t i = std::min(from, to) + 1; i < std::max(from, to); ++i) {
-      if (kernels_[i] && depend(*kernels_[from], *kernels_[i])) return false;
-    }
-    return true;
-  }
-
-  std::vector<std::optional<GraphKernel>> kernels_;  ///< empty: joined with another one
-  const std::function<bool(size_t memory)>& is_external_;
-  const Architecture& architecture_;
+  Graph& graph_;
+  std::vector<GraphKernel>& kernels_;
 };
 
 }  // namespace
 
-std::vector<GraphKernel> follow_products(std::vector<GraphKernel> kernels,
-                                         const std::function<bool(size_t memory)>& is_external,
-                                         const Architecture& architecture) {
-  return Following(std::move(kernels), is_external, architecture).run();
-}
+void follow_products(Graph& graph) { Following(graph).run(); }
 
 }  // namespace neuron_sim

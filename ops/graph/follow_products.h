@@ -2,10 +2,6 @@
 // Joins pointwise kernels with the products before them: the expression is applied to the sums as
 // they leave PSUM, so that no tensor between the two is stored.
 
-#include <functional>
-#include <vector>
-
-#include "device/arch/architecture.h"
 #include "ops/graph/graph_kernel.h"
 
 namespace neuron_sim {
@@ -15,10 +11,6 @@ namespace neuron_sim {
 /// result, both go over its elements dimension by dimension, and one of them can move to the place
 /// of the other. The expression is one of arithmetic and activation functions: what Vector and
 /// Scalar compute from PSUM. Kernels whose tiles would not fit SBUF together stay apart.
-///
-/// `is_external`: whether a memory is read after the graph.
-std::vector<GraphKernel> follow_products(std::vector<GraphKernel> kernels,
-                                         const std::function<bool(size_t memory)>& is_external,
-                                         const Architecture& architecture);
+void follow_products(Graph& graph);
 
 }  // namespace neuron_sim

@@ -2,9 +2,6 @@
 // Joins pointwise kernels of a graph: a chain's values stay in SBUF from its first operand to its
 // last result, instruction after instruction, and values that only it uses are never stored.
 
-#include <functional>
-#include <vector>
-
 #include "ops/graph/graph_kernel.h"
 
 namespace neuron_sim {
@@ -20,10 +17,7 @@ inline constexpr size_t kMaximumJoinedResults = 4;
 /// Values that lose nothing by it stay in fp32 in between: results in fp16 and bf16 are rounded
 /// where they are stored, not where the chain continues with them; results in integers of widths
 /// other than 32 bits end a chain.
-///
-/// `is_external`: whether a memory is read after the graph; others are stored only when a kernel
-/// outside of the chain reads them.
-std::vector<GraphKernel> fuse_pointwise(std::vector<GraphKernel> kernels,
-                                        const std::function<bool(size_t memory)>& is_external);
+/// Those that are not external are stored only when a kernel outside of the chain reads them.
+void fuse_pointwise(Graph& graph);
 
 }  // namespace neuron_sim

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "device/numerics/operators.h"
-#include "ops/graph/tensor_match.h"
+#include "ops/graph/chains/tensor_match.h"
 #include "ops/matmul/matrix_product.h"
 #include "ops/pointwise/compose.h"
 
@@ -65,30 +65,16 @@ std::optional<GraphKernel> joined(const GraphKernel& product, const GraphKernel&
   return result;
 }
 
-/// The kernel after `at` that the product there takes in, and the two joined; empty without one.
-std::optional<std::pair<size_t, GraphKernel>> joined_after(
-    const std::vector<GraphKernel>& kernels, size_t at,
-    const std::function<bool(size_t memory)>& is_external, const Architecture& architecture) {
-  if (!kernels[at].traits.as<MatrixProductOptions>()) return std::nullopt;
-  const std::optional<size_t> reader = only_reader(kernels, at, is_external);
-  if (!reader || !kernels[*reader].traits.as<Expression>()) return std::nullopt;
-  std::optional<GraphKernel> product = joined(kernels[at], kernels[*reader]);
-  if (!product || !product_fits(*product, architecture)) return std::nullopt;
-  return std::pair{*reader, std::move(*product)};
-}
-
 }  // namespace
 
-std::vector<GraphKernel> fuse_products(std::vector<GraphKernel> kernels,
-                                       const std::function<bool(size_t memory)>& is_external,
-                                       const Architecture& architecture) {
-  for (size_t at = 0; at < kernels.size(); ++at) {
-    while (auto found = joined_after(kernels, at, is_external, architecture)) {
-      kernels[at] = std::move(found->second);
-      kernels.erase(kernels.begin() + static_cast<std::ptrdiff_t>(found->first));
+void fuse_products(Graph& graph) {
+  join_only_readers(graph, [&](const GraphKernel& product, const GraphKernel& reader) {
+    std::optional<GraphKernel> result;
+    if (product.traits.as<MatrixProductOptions>() && reader.traits.as<Expression>()) {
+      result = joined(product, reader);
     }
-  }
-  return kernels;
+    return result && product_fits(*result, graph.architecture) ? result : std::nullopt;
+  });
 }
 
 }  // namespace neuron_sim

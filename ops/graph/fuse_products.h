@@ -1,9 +1,6 @@
 #pragma once
 // Joins pointwise kernels of a graph with the matrix products whose results they read.
 
-#include <functional>
-#include <vector>
-
 #include "ops/graph/graph_kernel.h"
 
 namespace neuron_sim {
@@ -16,9 +13,7 @@ inline constexpr size_t kMaximumProductOperands = 3;
 /// Joins pointwise kernels with products: a product applies a pointwise
 /// kernel of floating-point values that goes over all elements of its result while these leave
 /// PSUM, when nothing else reads that result, and their order and the room in SBUF allow it. Sums
-/// stay in fp32 in between. `is_external`: whether a memory is read after the graph.
-std::vector<GraphKernel> fuse_products(std::vector<GraphKernel> kernels,
-                                       const std::function<bool(size_t memory)>& is_external,
-                                       const Architecture& architecture);
+/// stay in fp32 in between.
+void fuse_products(Graph& graph);
 
 }  // namespace neuron_sim

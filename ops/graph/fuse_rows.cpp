@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "device/base/errors.h"
-#include "ops/graph/row_chain.h"
+#include "ops/graph/chains/row_chain.h"
 #include "ops/rows/row_program.h"
 
 namespace neuron_sim {
@@ -14,19 +14,16 @@ constexpr size_t kMaximumTensors = 12;
 
 class RowFusion {
  public:
-  RowFusion(std::vector<GraphKernel> kernels, const std::function<bool(size_t memory)>& is_external,
-            const Architecture& architecture)
-      : kernels_(std::move(kernels)), is_external_(is_external), architecture_(architecture) {}
+  explicit RowFusion(Graph& graph) : graph_(graph), kernels_(graph.kernels) {}
 
-  std::vector<GraphKernel> run() && {
+  void run() {
     for (size_t i = 0; i < kernels_.size(); ++i) {
       size_t at = i;
       while (is_program(at) && (join_before(at) || join_after(at))) {
       }
       if (is_program(at)) drop_results(at);
     }
-    std::erase_if(kernels_, [](const GraphKernel& kernel) { return kernel.results.empty(); });
-    return std::move(kernels_);
+    drop_joined(graph_);
   }
 
  private:
@@ -70,7 +67,7 @@ class RowFusion {
 
   bool fits(const GraphKernel& kernel) const {
     if (kernel.operands.size() + kernel.results.size() > kMaximumTensors) return false;
-    Builder builder("row_fusion", architecture_);
+    Builder builder("row_fusion", graph_.architecture);
     const auto arguments = [&](const std::vector<GraphTensor>& tensors) {
       std::vector<HbmTensor> result;
       for (const GraphTensor& tensor : tensors) {
@@ -80,7 +77,7 @@ class RowFusion {
       return result;
     };
     const std::vector<HbmTensor> operands = arguments(kernel.operands);
-    return fused_rows_fit(architecture_, operands, arguments(kernel.results),
+    return fused_rows_fit(graph_.architecture, operands, arguments(kernel.results),
                           *kernel.traits.as<RowProgram>());
   }
 
@@ -88,23 +85,18 @@ class RowFusion {
   void drop_results(size_t at) {
     std::vector<bool> kept;
     for (const GraphTensor& result : kernels_[at].results) {
-      kept.push_back(is_read_after(kernels_, at, result, is_external_));
+      kept.push_back(is_read_after(graph_, at, result));
     }
     const auto left = std::count(kept.begin(), kept.end(), true);
     if (left > 0 && left < std::ssize(kept)) kernels_[at] = with_results(kernels_[at], kept);
   }
 
-  std::vector<GraphKernel> kernels_;
-  const std::function<bool(size_t memory)>& is_external_;
-  const Architecture& architecture_;
+  Graph& graph_;
+  std::vector<GraphKernel>& kernels_;
 };
 
 }  // namespace
 
-std::vector<GraphKernel> fuse_rows(std::vector<GraphKernel> kernels,
-                                   const std::function<bool(size_t memory)>& is_external,
-                                   const Architecture& architecture) {
-  return RowFusion(std::move(kernels), is_external, architecture).run();
-}
+void fuse_rows(Graph& graph) { RowFusion(graph).run(); }
 
 }  // namespace neuron_sim

@@ -42,23 +42,65 @@ bool can_move(const std::vector<GraphKernel>& kernels, size_t from, size_t to) {
   return true;
 }
 
-bool is_read_after(const std::vector<GraphKernel>& kernels, size_t last, const GraphTensor& tensor,
-                   const std::function<bool(size_t memory)>& is_external) {
-  if (is_external(tensor.memory)) return true;
-  return std::any_of(kernels.begin() + static_cast<std::ptrdiff_t>(last) + 1, kernels.end(),
+bool is_read_after(const Graph& graph, size_t last, const GraphTensor& tensor) {
+  if (graph.is_external(tensor.memory)) return true;
+  const auto after = graph.kernels.begin() + static_cast<std::ptrdiff_t>(last) + 1;
+  return std::any_of(after, graph.kernels.end(),
                      [&](const GraphKernel& kernel) { return touches(kernel.operands, tensor); });
 }
 
-std::optional<size_t> only_reader(const std::vector<GraphKernel>& kernels, size_t at,
-                                  const std::function<bool(size_t memory)>& is_external) {
-  const GraphKernel& kernel = kernels[at];
+void drop_joined(Graph& graph) {
+  std::erase_if(graph.kernels, [](const GraphKernel& kernel) { return kernel.results.empty(); });
+}
+
+namespace {
+
+std::optional<size_t> only_reader(const Graph& graph, size_t at) {
+  const std::vector<GraphKernel>& kernels = graph.kernels;
   for (size_t i = at + 1; i < kernels.size(); ++i) {
-    if (!touches(kernel.results, kernels[i].operands)) continue;
-    const bool joins = feeds(kernel, kernels[i]) && can_move(kernels, i, at) &&
-                       !is_read_after(kernels, i, kernel.results.front(), is_external);
+    if (!touches(kernels[at].results, kernels[i].operands)) continue;
+    const bool joins = feeds(kernels[at], kernels[i]) && can_move(kernels, i, at) &&
+                       !is_read_after(graph, i, kernels[at].results.front());
     return joins ? std::optional(i) : std::nullopt;
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+void join_only_readers(
+    Graph& graph,
+    const std::function<std::optional<GraphKernel>(const GraphKernel&, const GraphKernel&)>& join) {
+  std::vector<GraphKernel>& kernels = graph.kernels;
+  for (size_t at = 0; at < kernels.size(); ++at) {
+    while (const std::optional<size_t> reader = only_reader(graph, at)) {
+      std::optional<GraphKernel> joined = join(kernels[at], kernels[*reader]);
+      if (!joined) break;
+      kernels[at] = std::move(*joined);
+      kernels.erase(kernels.begin() + static_cast<std::ptrdiff_t>(*reader));
+    }
+  }
+}
+
+std::string listing(const Graph& graph, std::string_view pass) {
+  std::string lines = text("after ", pass, ": ", graph.kernels.size(), " kernels\n");
+  const auto add = [&](std::string_view before, const std::vector<GraphTensor>& tensors) {
+    for (const GraphTensor& tensor : tensors) {
+      lines += text(before, "memory", tensor.memory, "+", tensor.byte_offset, " [");
+      for (size_t d = 0; d < tensor.shape.size(); ++d) {
+        lines += text(d > 0 ? ", " : "", tensor.shape[d]);
+      }
+      lines += text("] ", name(tensor.dtype));
+      before = ", ";
+    }
+  };
+  for (const GraphKernel& kernel : graph.kernels) {
+    lines += "  " + kernel.name;
+    add(" ", kernel.operands);
+    add(" -> ", kernel.results);
+    lines += "\n";
+  }
+  return lines;
 }
 
 bool can_emit(const GraphKernel& kernel, const Architecture& architecture) {

@@ -1,5 +1,5 @@
 #pragma once
-// A kernel of a graph that becomes one program: its operands and results, and how it is emitted.
+// A graph of kernels that becomes one program: what they read and write, how they are emitted.
 
 #include <cstddef>
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "device/program/program.h"
@@ -39,6 +40,15 @@ struct GraphKernel {
   std::string source{};
 };
 
+/// The kernels of one program.
+struct Graph {
+  std::vector<GraphKernel> kernels;  ///< in their order
+  /// Whether a memory has contents before the program, or is read after it; nothing else sees the
+  /// others.
+  std::function<bool(size_t memory)> is_external;
+  const Architecture& architecture;
+};
+
 /// Whether the bytes between first and last element of the two overlap.
 bool may_overlap(const GraphTensor& a, const GraphTensor& b);
 /// Whether one of `tensors` may overlap `tensor`, or one of `others`.
@@ -51,12 +61,17 @@ bool feeds(const GraphKernel& first, const GraphKernel& second);
 /// Whether the kernel at `from` commutes with all kernels between it and `to`.
 bool can_move(const std::vector<GraphKernel>& kernels, size_t from, size_t to);
 /// Whether `tensor` is read after kernel `last`: by a later one, or after the graph.
-bool is_read_after(const std::vector<GraphKernel>& kernels, size_t last, const GraphTensor& tensor,
-                   const std::function<bool(size_t memory)>& is_external);
-/// The first kernel after `at` that reads its results, if it can move there and nothing else reads
-/// the first of them; nullopt otherwise. A pass may join the two.
-std::optional<size_t> only_reader(const std::vector<GraphKernel>& kernels, size_t at,
-                                  const std::function<bool(size_t memory)>& is_external);
+bool is_read_after(const Graph& graph, size_t last, const GraphTensor& tensor);
+/// Leaves out kernels without results: those that a pass has moved into others.
+void drop_joined(Graph& graph);
+/// join(kernel, reader), where it is not empty, in place of every kernel and the first one after it
+/// that reads its results, when that one can move there and nothing else reads the first of them.
+void join_only_readers(
+    Graph& graph,
+    const std::function<std::optional<GraphKernel>(const GraphKernel&, const GraphKernel&)>& join);
+/// The kernels after a pass for a reader: "after fuse_rows: 2 kernels", then a line for each:
+/// "  rows memory0+64 [5, 12] float32, ... -> ...", with the byte at which a tensor begins.
+std::string listing(const Graph& graph, std::string_view pass);
 /// Whether the tiles of the kernel fit SBUF.
 bool can_emit(const GraphKernel& kernel, const Architecture& architecture);
 /// Whether a product has room in SBUF for its whole contracted dimension (product_is_resident).

@@ -6,18 +6,10 @@
 #include "device/base/errors.h"
 #include "device/builder/joined_program.h"
 #include "device/compiler/line/straight_line.h"
-#include "device/compiler/middle_end/forward_stores.h"
 #include "device/compiler/passes.h"
 #include "device/timeline/timeline.h"
 #include "ops/graph/embedded_program.h"
-#include "ops/graph/follow_products.h"
-#include "ops/graph/fuse_pointwise.h"
-#include "ops/graph/fuse_products.h"
-#include "ops/graph/fuse_rows.h"
-#include "ops/graph/pool_products.h"
-#include "ops/graph/round_at_source.h"
-#include "ops/graph/slice_batch.h"
-#include "ops/graph/turn_results.h"
+#include "ops/graph/pipeline.h"
 
 namespace neuron_sim {
 namespace {
@@ -88,36 +80,6 @@ class Memories {
   std::map<size_t, View> views_;
   std::vector<GraphArgument> arguments_;
 };
-
-/// The order of the kernels. Slices pay where results stay in SBUF for the kernels after them.
-std::vector<GraphStretch> stretches_of(const std::vector<GraphKernel>& kernels,
-                                       const std::function<bool(size_t memory)>& is_external,
-                                       const Architecture& architecture,
-                                       const GraphProgramOptions& options) {
-  if (options.passes["forward_stores"] == 0) return {{0, kernels.size(), 1}};
-  const Limits& limits = architecture.limits;
-  const int64_t room = limits.sbuf_usable.count / kForwardingParts * limits.partitions;
-  // What the DMA engines move while one more transfer starts and completes.
-  const DmaTiming& dma = architecture.dma;
-  const double start = (dma.static_first_load + dma.complete_load).nanoseconds();
-  const double bytes = start * dma.bytes_per_nanosecond * static_cast<double>(dma.engines);
-  return slice_batch(kernels, is_external, room, static_cast<int64_t>(bytes));
-}
-
-/// The kernels as they run.
-std::vector<GraphKernel> in_slices(const std::vector<GraphKernel>& kernels,
-                                   const std::vector<GraphStretch>& stretches) {
-  std::vector<GraphKernel> result;
-  for (const GraphStretch& stretch : stretches) {
-    for (int64_t slice = 0; slice < stretch.slices; ++slice) {
-      for (size_t i = stretch.begin; i < stretch.end; ++i) {
-        result.push_back(stretch.slices == 1 ? kernels[i]
-                                             : *sliced(kernels[i], slice, stretch.slices));
-      }
-    }
-  }
-  return result;
-}
 
 /// Kernels of which none is a program, as one program.
 GraphProgram emitted(const Architecture& architecture, const std::string& name,
@@ -210,22 +172,15 @@ GraphProgram build_graph_program(const Architecture& architecture, const std::st
                                  std::vector<GraphKernel> kernels,
                                  const std::function<bool(size_t memory)>& is_external,
                                  const GraphProgramOptions& options) {
-  drop_unread_results(kernels, is_external);
-  if (options.fuse) {
-    kernels = round_at_source(fuse_pointwise(std::move(kernels), is_external), is_external);
-    kernels = fuse_rows(std::move(kernels), is_external, architecture);
-    kernels = fuse_products(std::move(kernels), is_external, architecture);
-    kernels = follow_products(std::move(kernels), is_external, architecture);
-    kernels = pool_products(std::move(kernels), is_external, architecture);
-    kernels = round_at_source(std::move(kernels), is_external);  // what pooled convolutions write
-  }
-  const size_t count = kernels.size();
-  kernels = in_slices(kernels, stretches_of(kernels, is_external, architecture, options));
-  if (options.fuse) turn_results(kernels, is_external, architecture);
-  const bool embeds = std::any_of(kernels.begin(), kernels.end(),
+  Graph graph{std::move(kernels), is_external, architecture};
+  run_graph_stage(GraphStage::kFusions, graph, options);
+  const size_t count = graph.kernels.size();
+  run_graph_stage(GraphStage::kOrder, graph, options);
+  const bool embeds = std::any_of(graph.kernels.begin(), graph.kernels.end(),
                                   [](const GraphKernel& kernel) { return kernel.program; });
-  GraphProgram built = embeds ? joined(architecture, name, kernels, is_external, options.passes)
-                              : emitted(architecture, name, kernels, is_external);
+  GraphProgram built = embeds
+                           ? joined(architecture, name, graph.kernels, is_external, options.passes)
+                           : emitted(architecture, name, graph.kernels, is_external);
   built.kernels = count;
   const std::shared_ptr<const Program> plain = built.program;
   Compiled compiled = compile(plain, options.passes);

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "ops/graph/tensor_match.h"
+#include "ops/graph/chains/tensor_match.h"
 #include "ops/pointwise/expression.h"
 #include "ops/pooling/max_pool.h"
 
@@ -65,31 +65,15 @@ std::optional<GraphKernel> joined(const GraphKernel& kernel, const GraphKernel& 
   return result;
 }
 
-/// The kernel after `at` that pools its result, and the two joined; empty without one.
-std::optional<std::pair<size_t, GraphKernel>> joined_after(
-    const std::vector<GraphKernel>& kernels, size_t at,
-    const std::function<bool(size_t memory)>& is_external, const Architecture& architecture) {
-  if (kernels[at].results.size() != 1) return std::nullopt;
-  const std::optional<size_t> reader = only_reader(kernels, at, is_external);
-  if (!reader || !kernels[*reader].traits.as<PoolingWindows>()) return std::nullopt;
-  if (kernels[*reader].results.size() != 1) return std::nullopt;  // the windows' indices, too
-  std::optional<GraphKernel> kernel = joined(kernels[at], kernels[*reader]);
-  if (!kernel || !can_emit(*kernel, architecture)) return std::nullopt;
-  return std::pair{*reader, std::move(*kernel)};
-}
-
 }  // namespace
 
-std::vector<GraphKernel> pool_products(std::vector<GraphKernel> kernels,
-                                       const std::function<bool(size_t memory)>& is_external,
-                                       const Architecture& architecture) {
-  for (size_t at = 0; at < kernels.size(); ++at) {
-    auto found = joined_after(kernels, at, is_external, architecture);
-    if (!found) continue;
-    kernels[at] = std::move(found->second);
-    kernels.erase(kernels.begin() + static_cast<std::ptrdiff_t>(found->first));
-  }
-  return kernels;
+void pool_products(Graph& graph) {
+  join_only_readers(graph, [&](const GraphKernel& kernel, const GraphKernel& reader) {
+    std::optional<GraphKernel> result;
+    const bool pools = reader.traits.as<PoolingWindows>() && reader.results.size() == 1;
+    if (pools && kernel.results.size() == 1) result = joined(kernel, reader);
+    return result && can_emit(*result, graph.architecture) ? result : std::nullopt;
+  });
 }
 
 }  // namespace neuron_sim

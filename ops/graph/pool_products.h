@@ -2,10 +2,6 @@
 // Joins max pooling with the convolution before it: maxima are taken while its outputs are in SBUF,
 // so that the image before pooling is neither stored nor loaded.
 
-#include <functional>
-#include <vector>
-
-#include "device/arch/architecture.h"
 #include "ops/graph/graph_kernel.h"
 
 namespace neuron_sim {
@@ -17,10 +13,6 @@ namespace neuron_sim {
 /// SBUF together stay apart. The joined kernel may round its result before it is pooled
 /// (FusionTraits::rounds_result): rounding keeps the order, so the maxima are the same, but for the
 /// sign of a zero among values that are rounded to zeros of both signs.
-///
-/// `is_external`: whether a memory is read after the graph.
-std::vector<GraphKernel> pool_products(std::vector<GraphKernel> kernels,
-                                       const std::function<bool(size_t memory)>& is_external,
-                                       const Architecture& architecture);
+void pool_products(Graph& graph);
 
 }  // namespace neuron_sim

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "ops/graph/tensor_match.h"
+#include "ops/graph/chains/tensor_match.h"
 #include "ops/pointwise/expression.h"
 
 namespace neuron_sim {
@@ -22,71 +22,52 @@ bool only_rounds(const GraphKernel& kernel) {
          same_order(from, to);
 }
 
-class Rounding {
- public:
-  Rounding(std::vector<GraphKernel> kernels, const std::function<bool(size_t memory)>& is_external)
-      : kernels_(std::move(kernels)), is_external_(is_external) {}
-
-  std::vector<GraphKernel> run() && {
-    for (size_t i = 0; i < kernels_.size(); ++i) {
-      if (!only_rounds(kernels_[i])) continue;
-      const std::optional<size_t> source = source_of(i);
-      if (!source) continue;
-      GraphTensor& result = kernels_[*source].results[0];
-      const GraphTensor& rounded = kernels_[i].results[0];
-      result.memory = rounded.memory;
-      result.byte_offset = rounded.byte_offset;
-      result.dtype = rounded.dtype;
-      kernels_[i] = {};
-    }
-    std::erase_if(kernels_, [](const GraphKernel& kernel) { return kernel.results.empty(); });
-    return std::move(kernels_);
-  }
-
- private:
-  /// The kernel that may write the result of cast `cast` itself.
-  std::optional<size_t> source_of(size_t cast) const {
-    const GraphTensor &from = kernels_[cast].operands[0], &to = kernels_[cast].results[0];
-    for (size_t i = cast; i-- > 0;) {
-      const GraphKernel& kernel = kernels_[i];
-      if (!touches(kernel.results, from)) {
-        // Nothing in between may read what would be gone, or touch what is written earlier.
-        if (touches(kernel.operands, from) || touches(kernel.operands, to) ||
-            touches(kernel.results, to)) {
-          return std::nullopt;
-        }
-        continue;
+/// The kernel that may write the result of cast `cast` itself.
+std::optional<size_t> source_of(const Graph& graph, size_t cast) {
+  const GraphTensor &from = graph.kernels[cast].operands[0], &to = graph.kernels[cast].results[0];
+  for (size_t i = cast; i-- > 0;) {
+    const GraphKernel& kernel = graph.kernels[i];
+    if (!touches(kernel.results, from)) {
+      // Nothing in between may read what would be gone, or touch what is written earlier.
+      if (touches(kernel.operands, from) || touches(kernel.operands, to) ||
+          touches(kernel.results, to)) {
+        return std::nullopt;
       }
-      const bool fits = kernel.traits.rounds_result && kernel.results[0].memory == from.memory &&
-                        kernel.results[0].byte_offset == from.byte_offset &&
-                        kernel.results[0].dtype == from.dtype &&
-                        kernel.results[0].end() == from.end() && is_dense(kernel.results[0]) &&
-                        kernel.operands[0].dtype == to.dtype && !touches(kernel.operands, to);
-      if (!fits || is_read_after(kernels_, cast, from, is_external_)) return std::nullopt;
-      return i;
+      continue;
     }
-    return std::nullopt;
+    const GraphTensor& result = kernel.results[0];
+    const bool fits = kernel.traits.rounds_result && result.memory == from.memory &&
+                      result.byte_offset == from.byte_offset && result.dtype == from.dtype &&
+                      result.end() == from.end() && is_dense(result) &&
+                      kernel.operands[0].dtype == to.dtype && !touches(kernel.operands, to);
+    if (!fits || is_read_after(graph, cast, from)) return std::nullopt;
+    return i;
   }
-
-  std::vector<GraphKernel> kernels_;
-  const std::function<bool(size_t memory)>& is_external_;
-};
+  return std::nullopt;
+}
 
 }  // namespace
 
-std::vector<GraphKernel> round_at_source(std::vector<GraphKernel> kernels,
-                                         const std::function<bool(size_t memory)>& is_external) {
-  return Rounding(std::move(kernels), is_external).run();
+void round_at_source(Graph& graph) {
+  for (size_t i = 0; i < graph.kernels.size(); ++i) {
+    if (!only_rounds(graph.kernels[i])) continue;
+    const std::optional<size_t> source = source_of(graph, i);
+    if (!source) continue;
+    GraphTensor& result = graph.kernels[*source].results[0];
+    const GraphTensor& rounded = graph.kernels[i].results[0];
+    result.memory = rounded.memory;
+    result.byte_offset = rounded.byte_offset;
+    result.dtype = rounded.dtype;
+    graph.kernels[i] = {};
+  }
+  drop_joined(graph);
 }
 
-void drop_unread_results(std::vector<GraphKernel>& kernels,
-                         const std::function<bool(size_t memory)>& is_external) {
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    std::vector<GraphTensor>& results = kernels[i].results;
-    const size_t needed = kernels[i].traits.needed_results.value_or(results.size());
-    while (results.size() > needed && !is_read_after(kernels, i, results.back(), is_external)) {
-      results.pop_back();
-    }
+void drop_unread_results(Graph& graph) {
+  for (size_t i = 0; i < graph.kernels.size(); ++i) {
+    std::vector<GraphTensor>& results = graph.kernels[i].results;
+    const size_t needed = graph.kernels[i].traits.needed_results.value_or(results.size());
+    while (results.size() > needed && !is_read_after(graph, i, results.back())) results.pop_back();
   }
 }
 

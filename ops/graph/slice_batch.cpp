@@ -289,6 +289,19 @@ std::optional<GraphKernel> sliced(const GraphKernel& kernel, int64_t slice, int6
   return part;
 }
 
+void run_in_slices(Graph& graph, const std::vector<GraphStretch>& stretches) {
+  std::vector<GraphKernel> kernels;
+  for (const GraphStretch& stretch : stretches) {
+    for (int64_t slice = 0; slice < stretch.slices; ++slice) {
+      for (size_t i = stretch.begin; i < stretch.end; ++i) {
+        const GraphKernel& whole = graph.kernels[i];
+        kernels.push_back(stretch.slices == 1 ? whole : *sliced(whole, slice, stretch.slices));
+      }
+    }
+  }
+  graph.kernels = std::move(kernels);
+}
+
 std::vector<GraphStretch> slice_batch(const std::vector<GraphKernel>& kernels,
                                       const std::function<bool(size_t memory)>& is_external,
                                       int64_t room, int64_t slice_bytes) {

@@ -22,6 +22,9 @@ struct GraphStretch {
 /// Operands that all parts read whole (weights) stay as they are.
 std::optional<GraphKernel> sliced(const GraphKernel& kernel, int64_t slice, int64_t slices);
 
+/// Cuts the kernels of each stretch into its slices.
+void run_in_slices(Graph& graph, const std::vector<GraphStretch>& stretches);
+
 /// All kernels in their order, with the slices for which the fewest bytes go through HBM: those of
 /// scratch memories that do not fit `room` bytes or leave their stretch, and what kernels read
 /// whole, once per slice. A slice more of a kernel counts as `slice_bytes`. One slice of all where

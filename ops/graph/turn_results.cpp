@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "ops/graph/tensor_match.h"
+#include "ops/graph/chains/tensor_match.h"
 #include "ops/matmul/matrix_product.h"
 
 namespace neuron_sim {
@@ -102,13 +102,12 @@ std::optional<std::vector<std::pair<GraphTensor*, GraphTensor>>> turned_readers(
 
 }  // namespace
 
-void turn_results(std::vector<GraphKernel>& kernels,
-                  const std::function<bool(size_t memory)>& is_external,
-                  const Architecture& architecture) {
+void turn_results(Graph& graph) {
+  std::vector<GraphKernel>& kernels = graph.kernels;
   const Uses uses = uses_of(kernels);
   for (size_t i = 0; i < kernels.size(); ++i) {
-    const auto matrix = turnable(kernels[i], architecture.limits.partitions);
-    if (!matrix || is_external(matrix->tensor.memory)) continue;
+    const auto matrix = turnable(kernels[i], graph.architecture.limits.partitions);
+    if (!matrix || graph.is_external(matrix->tensor.memory)) continue;
     const auto readers = turned_readers(kernels, uses.at(matrix->tensor.memory), i, *matrix);
     if (!readers) continue;
     GraphKernel product = kernels[i];
@@ -116,7 +115,7 @@ void turn_results(std::vector<GraphKernel>& kernels,
     const size_t rank = result.shape.size();
     result.strides[rank - 2] = 1;
     result.strides[rank - 1] = matrix->rows;
-    if (!product_fits(product, architecture)) continue;
+    if (!product_fits(product, graph.architecture)) continue;
     kernels[i] = std::move(product);
     for (const auto& [operand, tensor] : *readers) *operand = tensor;
   }

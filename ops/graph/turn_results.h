@@ -1,9 +1,6 @@
 #pragma once
 // Results of products are computed in the layout in which the kernels after them multiply.
 
-#include <functional>
-#include <vector>
-
 #include "ops/graph/graph_kernel.h"
 
 namespace neuron_sim {
@@ -20,8 +17,6 @@ namespace neuron_sim {
 /// the other one before a layer norm; nki-library (d2ad3a57) takes queries and keys of attention
 /// (`tp_q`, `tp_k` of attention_cte) and what a down projection multiplies
 /// (mlp_cte_projection.py) in this layout. That the compiler chooses likewise is assumed.
-void turn_results(std::vector<GraphKernel>& kernels,
-                  const std::function<bool(size_t memory)>& is_external,
-                  const Architecture& architecture);
+void turn_results(Graph& graph);
 
 }  // namespace neuron_sim

@@ -5,7 +5,7 @@
 
 #include "ops/contract/kernel_definition.h"
 #include "ops/graph/fuse_pointwise.h"
-#include "ops/graph/graph_program.h"
+#include "ops/graph/pipeline.h"
 #include "tests/ops/pointwise/evaluated_expression.h"
 
 namespace neuron_sim {
@@ -130,6 +130,17 @@ inline void run_graph(const GraphProgram& built, HostMemories& memories) {
 using External = std::set<size_t>;
 inline std::function<bool(size_t)> is_in(const External& external) {
   return [external](size_t memory) { return external.contains(memory); };
+}
+
+/// The kernels after one pass of the pipeline, which is verified.
+inline std::vector<GraphKernel> after(std::string_view name, std::vector<GraphKernel> kernels,
+                                      const std::function<bool(size_t)>& is_external,
+                                      const char* architecture = "trn2") {
+  Graph graph{std::move(kernels), is_external, load_architecture(architecture)};
+  for (const GraphPass& pass : graph_pipeline()) {
+    if (pass.name == name) run_graph_pass(pass, graph);
+  }
+  return std::move(graph.kernels);
 }
 
 /// Kernels one by one as they are, each writes what it computes.

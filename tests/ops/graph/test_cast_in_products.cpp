@@ -29,7 +29,7 @@ GraphKernel cast() {
 GraphKernel product() { return product_of({x(), weight(2, Dtype::kBfloat16)}, y()); }
 
 std::vector<GraphKernel> cast_in(std::vector<GraphKernel> kernels, const External& external) {
-  return cast_in_products(std::move(kernels), is_in(external));
+  return after("cast_in_products", std::move(kernels), is_in(external));
 }
 
 HostMemories memories() {

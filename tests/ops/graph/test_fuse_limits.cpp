@@ -21,7 +21,7 @@ ElementValue same(Expression& e) { return e.input(0); }
 ElementValue successor(Expression& e) { return e.input(0) + 1.0; }
 
 size_t left(const std::vector<GraphKernel>& kernels) {
-  return fuse_pointwise(kernels, is_in({0, 2})).size();
+  return after("fuse_pointwise", kernels, is_in({0, 2})).size();
 }
 
 TEST(FuseDtypes, FloatingResultsOfAtLeast16BitsAreHandedOnAsValues) {
@@ -123,7 +123,7 @@ TEST(FuseLimits, AChainEndsAtTheNumberOfSteps) {
           pointwise([&](Expression& e) { return e.input(0) + (1.0 + static_cast<double>(i)); },
                     {whole(i)}, whole(i + 1)));
     }
-    return fuse_pointwise(kernels, is_in({0, count}));
+    return after("fuse_pointwise", kernels, is_in({0, count}));
   };
   const size_t most = (kMaximumJoinedSteps - 1) / 2;
   EXPECT_EQ(sums(most).size(), 1U);
@@ -139,7 +139,7 @@ TEST(FuseLimits, AChainEndsAtTheNumberOfOperands) {
       kernels.push_back(pointwise([](Expression& e) { return e.input(0) + e.input(1); },
                                   {whole(i == 1 ? 0 : 99 + i), whole(i)}, whole(100 + i)));
     }
-    return fuse_pointwise(kernels, is_in({99 + operands})).size();
+    return after("fuse_pointwise", kernels, is_in({99 + operands})).size();
   };
   EXPECT_EQ(sums(kMaximumJoinedOperands), 1U);
   EXPECT_EQ(sums(kMaximumJoinedOperands + 1), 2U);
@@ -151,7 +151,7 @@ TEST(FuseLimits, AChainEndsAtTheNumberOfResults) {
     for (size_t i = 0; i < results; ++i) {
       kernels.push_back(pointwise(successor, {whole(i)}, whole(i + 1)));
     }
-    return fuse_pointwise(kernels, [](size_t) { return true; }).size();
+    return after("fuse_pointwise", kernels, [](size_t) { return true; }).size();
   };
   EXPECT_EQ(stored(kMaximumJoinedResults), 1U);
   EXPECT_EQ(stored(kMaximumJoinedResults + 1), 2U);

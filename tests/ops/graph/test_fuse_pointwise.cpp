@@ -34,7 +34,8 @@ std::vector<GraphKernel> fused(const std::vector<GraphKernel>& kernels, const Ex
                                const std::set<size_t>& places = {}) {
   const HostMemories before = random_memories(std::vector<int64_t>(12, 48));
   const size_t left = kernels_left(kernels, external, before, places);
-  std::vector<GraphKernel> result = fuse_pointwise(hidden(kernels, places), is_in(external));
+  std::vector<GraphKernel> result =
+      after("fuse_pointwise", hidden(kernels, places), is_in(external));
   EXPECT_EQ(result.size(), left);
   return result;
 }
@@ -64,7 +65,8 @@ TEST(FusePointwise, AResultThatIsReadInPartElsewhereIsStoredToo) {
   ASSERT_EQ(kernels.size(), 2U);
   EXPECT_EQ(memories_of(kernels[0].results), (Memories{1, 2}));
   part.operands[0].byte_offset = 24 * 4;  // after the result
-  EXPECT_EQ(memories_of(fuse_pointwise({step(0, 1), step(1, 2), part}, is_in({2, 3}))[0].results),
+  EXPECT_EQ(memories_of(
+                after("fuse_pointwise", {step(0, 1), step(1, 2), part}, is_in({2, 3}))[0].results),
             (Memories{2}));
 }
 
@@ -218,7 +220,7 @@ TEST(FusePointwise, AResultThatNothingReadsIsNotStored) {
 TEST(FusePointwise, KernelsThatAreNotPointwiseStayAsTheyAre) {
   std::vector<GraphKernel> kernels = hidden({step(0, 1), step(1, 2)}, {0, 1});
   kernels[0].name = "first";
-  const auto left = fuse_pointwise(kernels, is_in({0, 2}));
+  const auto left = after("fuse_pointwise", kernels, is_in({0, 2}));
   ASSERT_EQ(left.size(), 2U);
   EXPECT_EQ(left[0].name, "first");
   EXPECT_EQ(left[0].operands, kernels[0].operands);

@@ -28,7 +28,7 @@ GraphKernel cast(size_t to, Dtype dtype = kHalf) {
 size_t left(const std::vector<GraphKernel>& kernels, const External& external) {
   const HostMemories before = random_memories({60, 60, 60, 60, 60});
   HostMemories expected = before, actual = before;
-  const auto rounded = round_at_source(kernels, is_in(external));
+  const auto rounded = after("round_at_source", kernels, is_in(external));
   run_graph(built_graph(kernels, external, plain()), expected);
   run_graph(built_graph(rounded, external, plain()), actual);
   for (const size_t memory : external) EXPECT_EQ(actual[memory], expected[memory]);
@@ -76,9 +76,8 @@ TEST(DropUnreadResults, LastResultsThatNothingReadsAreGone) {
   const auto results_left = [](const External& external, std::optional<size_t> needed) {
     std::vector<GraphKernel> kernels{
         rows_of(centred(12), {tensor_in(0, kShape)}, {tensor_in(1, kShape), tensor_in(2, {5, 1})})};
-    kernels[0].traits.needed_results = needed;
-    drop_unread_results(kernels, is_in(external));
-    return kernels[0].results.size();
+    kernels[0].traits = {.needed_results = needed};
+    return after("drop_unread_results", kernels, is_in(external))[0].results.size();
   };
   EXPECT_EQ(results_left({0, 1}, 1), 1U);
   EXPECT_EQ(results_left({0, 1, 2}, 1), 2U);

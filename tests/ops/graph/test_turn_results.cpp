@@ -35,8 +35,7 @@ HostMemories memories() {
 /// Whether memory 3 is written by columns; the external memories get the same bytes either way.
 bool turns(const std::vector<GraphKernel>& kernels, const External& external = kOutside,
            const char* name = "trn1") {
-  std::vector<GraphKernel> turned = kernels;
-  turn_results(turned, is_in(external), load_architecture(name));
+  const auto turned = after("turn_results", kernels, is_in(external), name);
   HostMemories expected = memories(), actual = memories();
   run_graph(built_graph(kernels, external, plain(), name), expected);
   run_graph(built_graph(turned, external, plain(), name), actual);

@@ -1,4 +1,4 @@
-#include "ops/graph/tensor_match.h"
+#include "ops/graph/chains/tensor_match.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "ops/graph/iteration_space.h"
+#include "ops/graph/chains/iteration_space.h"
 
 #include <map>
 

@@ -1,4 +1,4 @@
-#include "ops/graph/pointwise_chain.h"
+#include "ops/graph/chains/pointwise_chain.h"
 
 #include <algorithm>
 
