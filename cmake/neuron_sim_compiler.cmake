@@ -30,8 +30,8 @@ target_compile_options(neuron_sim_flags INTERFACE
   "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
 
 # For code that runs once per call, kernel or program, not once per instruction or element: with
-# -O3 it takes half as long again to compile, and no user waits less. A precompiled header serves one
-# level of optimisation only: GCC 12 fails at another.
+# -O3 it takes half as long again to compile, and no user waits less. A precompiled header serves
+# one level of optimisation only: GCC 12 fails at another.
 set(NEURON_SIM_LOW_OPTIMIZATION $<$<CONFIG:Release>:-O1>)
 
 if(NEURON_SIM_SANITIZE)
@@ -50,9 +50,9 @@ endfunction()
 
 # Compiles up to `size` sources of a target at a time, files of one room together: they instantiate
 # the same templates of the standard library and of libtorch, which takes half to two thirds of the
-# time of a single file, and those of a precompiled header even where nothing uses them. More at a time would make the next build after a change to
-# one file slow. No two files of a group define the same name at the outermost level, as the files
-# of instructions do (kName, check, run, ...).
+# time of a single file, and those of a precompiled header even where nothing uses them. More at a
+# time would make the next build after a change to one file slow. No two files of a group define the
+# same name at the outermost level, as the files of instructions do (kName, check, run, ...).
 option(NEURON_SIM_UNITY "Compile several files at a time" ON)
 function(neuron_sim_unity_groups target size)
   if(NOT NEURON_SIM_UNITY)

@@ -40,7 +40,7 @@ void emit_row_program(Builder& builder, HbmTensors operands, HbmTensors results,
   if (!fused) emit_streamed_rows(builder, operands, results, program);
 }
 
-const KernelDefinition<RowProgram> kRows{
+const KernelDefinition<RowProgram> kRowProgramKernel{
     .name = "rows",
     .emit = emit_row_program,
     .traits = [](std::span<const TensorSpec>, const RowProgram& program) {

@@ -46,7 +46,7 @@ RowProgram with_values_in_place(const RowProgram& program, size_t operands);
 /// along a row. Rows have elements.
 void emit_row_program(Builder& builder, HbmTensors operands, HbmTensors results,
                       const RowProgram& program);
-extern const KernelDefinition<RowProgram> kRows;
+extern const KernelDefinition<RowProgram> kRowProgramKernel;
 
 /// Whether the plan with rows in SBUF has room.
 bool fused_rows_fit(const Architecture& architecture, HbmTensors operands, HbmTensors results,

@@ -35,20 +35,22 @@ void launch_rows(const KernelDefinition<Program>& kernel, const Program& program
 }
 
 const KernelDefinition<StaticRowProgram> kStaticRows{
-    .name = kRows.name,
+    .name = kRowProgramKernel.name,
     .emit =
         [](Builder& builder, HbmTensors operands, HbmTensors results,
            const StaticRowProgram& given) {
-          kRows.emit(builder, operands, results, given.program);
+          kRowProgramKernel.emit(builder, operands, results, given.program);
         },
-    .traits = [](std::span<const TensorSpec> operands,
-                 const StaticRowProgram& given) { return kRows.traits(operands, given.program); }};
+    .traits =
+        [](std::span<const TensorSpec> operands, const StaticRowProgram& given) {
+          return kRowProgramKernel.traits(operands, given.program);
+        }};
 
 }  // namespace
 
 void run_rows(const RowProgram& program, at::ArrayRef<at::Tensor> operands,
               at::ArrayRef<at::Tensor> results) {
-  launch_rows(kRows, program, operands, results);
+  launch_rows(kRowProgramKernel, program, operands, results);
 }
 
 void run_rows(const StaticRowProgram& program, at::ArrayRef<at::Tensor> operands,
