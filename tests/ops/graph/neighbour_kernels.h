@@ -18,7 +18,7 @@ inline GraphKernel product_of(std::vector<GraphTensor> operands, GraphTensor res
 
 inline GraphKernel rows_of(const RowProgram& program, std::vector<GraphTensor> operands,
                            std::vector<GraphTensor> results) {
-  return kernel_of(kRows, program, std::move(operands), std::move(results));
+  return kernel_of(kRowProgramKernel, program, std::move(operands), std::move(results));
 }
 
 /// result = x - mean of the row; and the mean, one per row.
