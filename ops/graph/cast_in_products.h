@@ -1,7 +1,7 @@
 #pragma once
 // Casts of narrow weights disappear: the products that read them cast on chip.
 
-#include "ops/graph/graph_kernel.h"
+#include "ops/graph/kernels/graph_kernel.h"
 
 namespace neuron_sim {
 

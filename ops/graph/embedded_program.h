@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "device/program/program.h"
-#include "ops/graph/graph_kernel.h"
+#include "ops/graph/kernels/graph_kernel.h"
 
 namespace neuron_sim {
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "ops/blocks/axis_windows.h"
-#include "ops/graph/chains/iteration_space.h"
-#include "ops/graph/chains/pointwise_chain.h"
+#include "ops/graph/kernels/iteration_space.h"
+#include "ops/graph/kernels/pointwise_chain.h"
 #include "ops/pointwise/substitution.h"
 
 namespace neuron_sim {

@@ -2,7 +2,7 @@
 // Joins pointwise kernels with the products before them: the expression is applied to the sums as
 // they leave PSUM, so that no tensor between the two is stored.
 
-#include "ops/graph/graph_kernel.h"
+#include "ops/graph/kernels/graph_kernel.h"
 
 namespace neuron_sim {
 

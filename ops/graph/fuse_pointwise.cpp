@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "ops/graph/chains/pointwise_chain.h"
+#include "ops/graph/kernels/pointwise_chain.h"
 
 namespace neuron_sim {
 namespace {

@@ -2,7 +2,7 @@
 // Joins pointwise kernels of a graph: a chain's values stay in SBUF from its first operand to its
 // last result, instruction after instruction, and values that only it uses are never stored.
 
-#include "ops/graph/graph_kernel.h"
+#include "ops/graph/kernels/graph_kernel.h"
 
 namespace neuron_sim {
 

@@ -1,7 +1,7 @@
 #pragma once
 // Joins pointwise kernels of a graph with the matrix products whose results they read.
 
-#include "ops/graph/graph_kernel.h"
+#include "ops/graph/kernels/graph_kernel.h"
 
 namespace neuron_sim {
 

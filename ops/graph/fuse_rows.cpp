@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "device/base/errors.h"
-#include "ops/graph/chains/row_chain.h"
+#include "ops/graph/kernels/row_chain.h"
 #include "ops/rows/row_program.h"
 
 namespace neuron_sim {

@@ -2,7 +2,7 @@
 // Joins pointwise kernels of a graph with the row programs that read their results or whose results
 // they read: a residual is added and a normalised row is rounded while the row is in SBUF.
 
-#include "ops/graph/graph_kernel.h"
+#include "ops/graph/kernels/graph_kernel.h"
 
 namespace neuron_sim {
 

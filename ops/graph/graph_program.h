@@ -8,7 +8,7 @@
 
 #include "device/compiler/settings/pass_settings.h"
 #include "device/program/program.h"
-#include "ops/graph/graph_kernel.h"
+#include "ops/graph/kernels/graph_kernel.h"
 
 namespace neuron_sim {
 

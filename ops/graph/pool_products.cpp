@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "ops/graph/chains/tensor_match.h"
+#include "ops/graph/kernels/tensor_match.h"
 #include "ops/pointwise/expression.h"
 #include "ops/pooling/max_pool.h"
 

@@ -2,7 +2,7 @@
 // Joins max pooling with the convolution before it: maxima are taken while its outputs are in SBUF,
 // so that the image before pooling is neither stored nor loaded.
 
-#include "ops/graph/graph_kernel.h"
+#include "ops/graph/kernels/graph_kernel.h"
 
 namespace neuron_sim {
 

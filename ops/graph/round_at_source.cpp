@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "ops/graph/chains/tensor_match.h"
+#include "ops/graph/kernels/tensor_match.h"
 #include "ops/pointwise/expression.h"
 
 namespace neuron_sim {

@@ -1,7 +1,7 @@
 #pragma once
 // Casts of results disappear: the kernel before writes them in the dtype that its reader wants.
 
-#include "ops/graph/graph_kernel.h"
+#include "ops/graph/kernels/graph_kernel.h"
 
 namespace neuron_sim {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "ops/graph/graph_kernel.h"
+#include "ops/graph/kernels/graph_kernel.h"
 
 namespace neuron_sim {
 

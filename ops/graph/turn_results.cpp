@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "ops/graph/chains/tensor_match.h"
+#include "ops/graph/kernels/tensor_match.h"
 #include "ops/matmul/matrix_product.h"
 
 namespace neuron_sim {

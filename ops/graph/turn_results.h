@@ -1,7 +1,7 @@
 #pragma once
 // Results of products are computed in the layout in which the kernels after them multiply.
 
-#include "ops/graph/graph_kernel.h"
+#include "ops/graph/kernels/graph_kernel.h"
 
 namespace neuron_sim {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "ops/graph/chains/iteration_space.h"
-#include "ops/graph/graph_kernel.h"
+#include "ops/graph/kernels/graph_kernel.h"
+#include "ops/graph/kernels/iteration_space.h"
 #include "ops/pointwise/expression.h"
 
 namespace neuron_sim {

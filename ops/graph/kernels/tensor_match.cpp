@@ -1,4 +1,4 @@
-#include "ops/graph/chains/tensor_match.h"
+#include "ops/graph/kernels/tensor_match.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "ops/graph/chains/pointwise_chain.h"
+#include "ops/graph/kernels/pointwise_chain.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "ops/graph/chains/iteration_space.h"
+#include "ops/graph/kernels/iteration_space.h"
 
 #include <algorithm>
 

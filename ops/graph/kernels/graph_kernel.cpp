@@ -1,4 +1,4 @@
-#include "ops/graph/graph_kernel.h"
+#include "ops/graph/kernels/graph_kernel.h"
 
 #include <algorithm>
 

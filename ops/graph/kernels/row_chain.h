@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "ops/graph/graph_kernel.h"
+#include "ops/graph/kernels/graph_kernel.h"
 
 namespace neuron_sim {
 

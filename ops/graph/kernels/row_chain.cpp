@@ -1,8 +1,8 @@
-#include "ops/graph/chains/row_chain.h"
+#include "ops/graph/kernels/row_chain.h"
 
 #include <algorithm>
 
-#include "ops/graph/chains/tensor_match.h"
+#include "ops/graph/kernels/tensor_match.h"
 #include "ops/pointwise/compose.h"
 #include "ops/rows/row_program.h"
 
