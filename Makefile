@@ -66,6 +66,7 @@ test-torch: package
 
 test-versions: package
 	@$(IN_VENV) python tools/torch_versions.py
+	@$(IN_VENV) python tools/write_figures.py
 
 # The browser is large, so only this target installs it; elsewhere the tests are skipped.
 test-browser: package

@@ -13,6 +13,7 @@ import csv
 import datetime
 import importlib
 import io
+import json
 import re
 import sys
 import tomllib
@@ -192,6 +193,13 @@ def public_scripts() -> str:
     )
 
 
+def torch_versions() -> str:
+    """What all Python tests gave with each pair of Python and torch."""
+    stored = json.loads(page("tests/python/torch_versions.json"))
+    rows = [{name: str(value) for name, value in row.items()} for row in stored]
+    return markdown(rows, {name: name for name in rows[0]} | {"pair": "Python + torch"})
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "docs/whole_models.md": lambda: whole_models(page("docs/whole_models.md")),
     "docs/kernels.md": lambda: kernels(page("docs/kernels.md")),
@@ -200,6 +208,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "tests/python/run/torch_neuronx/torchneuron_differences.toml": differences,
     "models/nki/conv2d.py": course_convolutions,
     "tests/python/run/torch_neuronx/torchneuron_surface.csv": surface,
+    "tests/python/torch_versions.json": torch_versions,
     "tools/public_scripts/scripts.toml": public_scripts,
 }
 """A table by its source, as the blocks name it."""
