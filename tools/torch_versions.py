@@ -41,11 +41,13 @@ def test(pair: str, failed_only: bool) -> dict[str, int]:
     if failed_only:
         before = merged(reports).items()
         chosen = sorted({file_of(name) for name, outcome in before if outcome == "failed"})
+        if not chosen:
+            raise SystemExit(f"torch_versions: no test of {pair} failed before")
     else:
         for report in reports:
             report.unlink()
         reports.clear()
-    reports.append(folder / f"results{len(reports)}.xml")
+    reports.append(folder / f"results{len(reports):03}.xml")
     environment = {
         "VENV": str(folder / "venv"),
         "VIRTUAL_ENV": str(folder / "venv"),

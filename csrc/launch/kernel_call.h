@@ -79,7 +79,7 @@ class KernelCall {
   }
   /// Launches a pointwise kernel, whose operands and result have the same sizes: results =
   /// expression(operands). Calls that differ only in constants share the kernel. In a graph it may
-  /// be joined with others. `form`: that of the expression, if it is known.
+  /// be joined with others. `form`: the expression's, if known.
   void launch(const Expression& expression, const ExpressionForm* form = nullptr);
 
  private:

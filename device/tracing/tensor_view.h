@@ -9,7 +9,7 @@
 
 namespace neuron_sim::tracing {
 
-/// Stands for the name of the tensor in a KernelError of a view, which has none.
+/// A placeholder for the tensor's name in errors of a view, which does not know it.
 inline constexpr std::string_view kTensorName = "{tensor}";
 
 /// err_tensor_access_out_of_bound: a KernelError (kIndex).

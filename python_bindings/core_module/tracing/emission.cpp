@@ -112,7 +112,7 @@ struct Arguments {
   ~Arguments() {
     for (Py_ssize_t i = 0; i < count; ++i) nb::handle(values[i]).dec_ref();
   }
-  /// False with an error where there is none.
+  /// Returns false, with an error set, for an invalid argument.
   bool append(nb::object argument) {
     if (!argument.is_valid()) return false;
     values[count++] = argument.release().ptr();

@@ -204,7 +204,7 @@ bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject*
                PyObject* place);
 
 // places.cpp
-/// The innermost frame of the kernel; none without an error when there is none.
+/// The innermost frame of the kernel; empty, without an error, outside of a kernel.
 nanobind::object kernel_frame();
 /// The name that a place assigns a tensor of `shape` to, after the checks of annotations and of
 /// shadowing; empty when none. New reference.

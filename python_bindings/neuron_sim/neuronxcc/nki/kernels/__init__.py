@@ -1,7 +1,7 @@
 """neuronxcc.nki.kernels: the documented kernels of the older package, written for the simulator.
 
-Signatures, layouts and limits are those of the vendor's documentation (SDK 2.21, "NKI Kernels"),
-not its code: instructions and times are those of the kernels here.
+Signatures, layouts and limits follow the vendor's documentation (SDK 2.21, "NKI Kernels"). The code
+is ours, so instructions and times may differ from the vendor's kernels.
 """
 
 from . import attention, normalization, vision
