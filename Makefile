@@ -106,7 +106,8 @@ coverage: setup
 	    --merge-lines --sort uncovered-number --sort-reverse --fail-under-line 90 || status=1; \
 	done; exit $$status
 
-lint: setup-lint
+# The types of _core, which mypy reads, are read off the installed module.
+lint: setup-lint package
 	@$(IN_VENV) tools/build.sh --configure tidy
 	@$(IN_VENV) tools/lint.sh
 

@@ -19,9 +19,10 @@ configure() {
   echo "$key" >"$stamp"
 }
 
-# A hash of the files and folders named.
+# A hash of the files and folders named, without what Python and lint write there.
 hash_of() {
-  find "$@" -type f -not -name '*.pyc' -print0 | sort -z | xargs -0 sha256sum | sha256sum
+  find "$@" -type f -not -name '*.pyc' -not -name _core.pyi -print0 | sort -z |
+    xargs -0 sha256sum | sha256sum
 }
 
 # Installs the package whose pyproject.toml is in the folder $2, unless its files have the hash $3
