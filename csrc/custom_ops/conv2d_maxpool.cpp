@@ -11,7 +11,7 @@ namespace {
 using at::IntArrayRef;
 using at::Tensor;
 
-constexpr const char* kOp = "conv2d_maxpool";
+constexpr const char* kName = "conv2d_maxpool";
 
 /// Sizes of torch, which may be symbols: then the answer is a guard.
 struct SymbolicSizes {
@@ -26,7 +26,7 @@ struct SymbolicSizes {
 
 /// Height and width.
 std::array<int64_t, 2> pair(const char* name, IntArrayRef values) {
-  TORCH_CHECK_VALUE(values.size() == 2, kOp, ": ", name, " has ", values.size(),
+  TORCH_CHECK_VALUE(values.size() == 2, kName, ": ", name, " has ", values.size(),
                     " values, expected 2 (height, width).");
   return {values[0], values[1]};
 }
@@ -86,22 +86,22 @@ Invocation<Conv2dMaxpoolOptions> prepare_conv2d_maxpool(const Tensor& input, con
       .padding = pair("padding", padding),
       .dilation = pair("dilation", dilation),
       .groups = groups,
-      .activation = parse_pointwise_function(kOp, "activation", activation)};
+      .activation = parse_pointwise_function(kName, "activation", activation)};
   check_conv2d_options(options);
   const NamedTensor operands[] = {{"input", input}, {"weight", weight}, {"bias", bias}};
-  check_same_device(kOp, {operands[0], operands[1], operands[2]});
-  check_same_dtype(kOp, {operands[0], operands[1], operands[2]});
-  check_float(kOp, operands[0]);
-  check_rank(kOp, operands[0], 4);
-  check_rank(kOp, operands[1], 4);
-  check_rank(kOp, operands[2], 1);
+  check_same_device(kName, {operands[0], operands[1], operands[2]});
+  check_same_dtype(kName, {operands[0], operands[1], operands[2]});
+  check_float(kName, operands[0]);
+  check_rank(kName, operands[0], 4);
+  check_rank(kName, operands[1], 4);
+  check_rank(kName, operands[2], 1);
   const c10::SymInt channels = input.sym_size(1), filters = weight.sym_size(0);
   check_conv2d_groups<SymbolicSizes>(channels, describe(operands[0]), filters,
                                      describe(operands[1]), groups);
-  check_size(kOp, operands[1], 1, channels / groups,
+  check_size(kName, operands[1], 1, channels / groups,
              groups == 1 ? "the channels of input" : "the channels of input per group");
-  check_size(kOp, operands[2], 0, filters, "the output channels of weight");
-  check_not_empty(kOp, operands[1]);
+  check_size(kName, operands[2], 0, filters, "the output channels of weight");
+  check_not_empty(kName, operands[1]);
   const auto pooled = [&](size_t axis) {
     const c10::SymInt outputs = conv2d_outputs<SymbolicSizes>(
         input.sym_sizes()[2 + axis], weight.sym_sizes()[2 + axis], options, axis);

@@ -92,7 +92,7 @@ void all_reduce(const c10::OperatorHandle& collective, torch::jit::Stack* stack)
 }
 
 /// broadcast of (tensor, root, group): only the root has anything to copy.
-void broadcast(const c10::OperatorHandle& collective, torch::jit::Stack* stack) {
+void broadcast_boxed(const c10::OperatorHandle& collective, torch::jit::Stack* stack) {
   const auto arguments = torch::jit::last(*stack, 3);
   const int64_t root = arguments[1].toInt();
   const Group group = group_of(arguments[2]);
@@ -108,7 +108,7 @@ TORCH_LIBRARY_IMPL(_c10d_functional, PrivateUse1, m) {
   using torch::CppFunction;
   m.impl("all_reduce", CppFunction::makeFromBoxedFunction<&all_reduce>());
   m.impl("all_reduce_coalesced", CppFunction::makeFromBoxedFunction<&all_reduce>());
-  m.impl("broadcast", CppFunction::makeFromBoxedFunction<&broadcast>());
+  m.impl("broadcast", CppFunction::makeFromBoxedFunction<&broadcast_boxed>());
 }
 
 }  // namespace neuron_sim

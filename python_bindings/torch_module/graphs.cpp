@@ -36,7 +36,7 @@ CaptureRequest capture_request(at::Device device, std::vector<at::Tensor> inputs
   return {device, std::move(inputs), std::move(constants), std::move(options), product_dtype};
 }
 
-py::dict facts_of(const CapturedGraph& graph) {
+py::dict capture_facts(const CapturedGraph& graph) {
   const GraphFacts& facts = graph.facts();
   py::dict result;
   result["kernels"] = facts.kernels;
@@ -87,7 +87,7 @@ void bind_graphs(py::module_& m) {
             return graph.run(inputs);
           },
           py::call_guard<py::gil_scoped_release>())
-      .def("facts", &facts_of);
+      .def("facts", &capture_facts);
   py::class_<CaptureRequest>(m, "CaptureRequest")
       .def(py::init(&capture_request), py::kw_only(), py::arg("device"), py::arg("inputs"),
            py::arg("constants"), py::arg("fuse"), py::arg("exact_transposes"), py::arg("passes"),
