@@ -75,7 +75,7 @@ void apply(Activation function, const float* source, float* target, int64_t coun
   switch (function) {
     case Activation::kIdentity: return map(source, target, count, [](float x) { return x; });
     case Activation::kRelu:
-      return map(source, target, count, [](float x) { return ((x > 0) | (x != x)) ? x : 0.0F; });
+      return map(source, target, count, [](float x) { return x < 0 ? 0.0F : x; });
     case Activation::kSquare: return map(source, target, count, [](float x) { return x * x; });
     case Activation::kSqrt: return map(source, target, count, [](float x) { return std::sqrt(x); });
     case Activation::kRsqrt:

@@ -14,7 +14,7 @@ namespace neuron_sim {
 /// undefined; here they are the function's own values (sin excepted).
 enum class Activation : uint8_t {
   kIdentity,                  ///< x; exact; "copy"
-  kRelu,                      ///< x where x > 0, else 0; exact
+  kRelu,                      ///< 0 where x < 0, else x (-0 and NaN too); exact
   kExp,                       ///< e^x; 0.51
   kGelu,                      ///< x Phi(x) with the normal distribution Phi; 0.51
   kSigmoid,                   ///< 1 / (1 + e^-x); 0.51

@@ -47,8 +47,8 @@ inline int64_t shift_right(int64_t a, int64_t amount) {
   return amount < 0 || amount > 31 ? 0 : static_cast<uint32_t>(a) >> amount;
 }
 
-struct Relu {  // NaN stays NaN, -0 becomes 0
-  float operator()(float a, float) const { return a > 0 ? a : (a != a ? a : 0.0F); }
+struct Relu {  // NaN stays NaN, -0 stays -0
+  float operator()(float a, float) const { return a < 0 ? 0.0F : a; }
   int64_t operator()(int64_t a, int64_t) const { return std::max<int64_t>(a, 0); }
 };
 

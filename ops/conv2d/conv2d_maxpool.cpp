@@ -11,6 +11,7 @@
 #include "ops/conv2d/bands.h"
 #include "ops/conv2d/checks.h"
 #include "ops/conv2d/follower.h"
+#include "ops/pointwise/compose.h"
 #include "ops/pointwise/substitution.h"
 
 namespace neuron_sim {
@@ -149,7 +150,7 @@ void follow_bias(Conv2dResults& results, const HbmTensor& bias, const HbmTensor&
     inputs.push_back(biased.input(static_cast<int>(i) + 1));
   }
   inputs[0] = inputs[0] + biased.input(static_cast<int>(inputs.size()));
-  for (const ElementValue value : append(biased, *results.expression, inputs)) {
+  for (const ElementValue value : append_steps(biased, *results.expression, inputs)) {
     biased.add_result(value);
   }
   results.expression = std::move(biased);

@@ -8,7 +8,7 @@
 #include "ops/blocks/axis_windows.h"
 #include "ops/graph/kernels/iteration_space.h"
 #include "ops/graph/kernels/pointwise_chain.h"
-#include "ops/pointwise/substitution.h"
+#include "ops/pointwise/compose.h"
 
 namespace neuron_sim {
 namespace {
@@ -19,7 +19,8 @@ bool is_arithmetic(const Expression* expression) {
     switch (step.kind) {
       case ExpressionKind::kAlu: return is_vector_operator(step.alu) && !is_bitwise(step.alu);
       case ExpressionKind::kSelect:
-      case ExpressionKind::kRound: return false;
+      case ExpressionKind::kRound:
+      case ExpressionKind::kCopySign: return false;
       default: return true;
     }
   };
@@ -98,7 +99,7 @@ std::optional<GraphKernel> followed(const GraphKernel& kernel, const PointwiseCh
     if (i == link) continue;
     joined.operands.push_back(along(chain.operands[i], i));
   }
-  for (const ElementValue value : append(expression, chain.expression, inputs)) {
+  for (const ElementValue value : append_steps(expression, chain.expression, inputs)) {
     expression.add_result(value);
   }
   for (size_t r = 0; r < chain.results.size(); ++r) {

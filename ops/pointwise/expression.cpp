@@ -92,6 +92,11 @@ ElementValue Expression::round(ElementValue a) {
   return append({.kind = ExpressionKind::kRound, .a = a.step()});
 }
 
+ElementValue Expression::copy_sign(ElementValue magnitude, ElementValue sign) {
+  require(domain_ == Domain::kFloat, "signs of zero are of the float domain");
+  return append({.kind = ExpressionKind::kCopySign, .a = magnitude.step(), .b = sign.step()});
+}
+
 std::vector<bool> Expression::needed() const {
   std::vector<bool> needed(steps_.size());
   for (const int result : results_) needed[static_cast<size_t>(result)] = true;

@@ -23,6 +23,7 @@ enum class ExpressionKind : uint8_t {
   kActivation,  ///< `activation` of a
   kSelect,      ///< b where a is not zero, else c
   kRound,       ///< a rounded to an integer, ties to even, for |a| < 2^31 (through int32)
+  kCopySign,    ///< a with the sign bit of b set where b has it; a is not negative elsewhere
 };
 
 /// One value of an expression; a, b, c are indices of earlier steps, or -1.
@@ -70,6 +71,9 @@ class Expression {
   ElementValue activation(Activation function, ElementValue a);
   ElementValue select(ElementValue condition, ElementValue when_true, ElementValue when_false);
   ElementValue round(ElementValue a);
+  /// `magnitude` with the sign of `sign`, that of a zero or a NaN too. A magnitude may be negative
+  /// where `sign` is.
+  ElementValue copy_sign(ElementValue magnitude, ElementValue sign);
   void add_result(ElementValue value) { results_.push_back(value.step()); }
 
   Domain domain() const { return domain_; }

@@ -136,6 +136,7 @@ void ExpressionEmitter::emit_step(int step, const View& dst) {
     case ExpressionKind::kActivation: return emit_activation(s.activation, s.a, dst);
     case ExpressionKind::kSelect: return emit_select(s, dst);
     case ExpressionKind::kRound: return emit_round(s, dst);
+    case ExpressionKind::kCopySign: return emit_copy_sign(s, dst);
     default: require(false, "a step with a slot has an instruction");
   }
 }
@@ -234,6 +235,20 @@ void ExpressionEmitter::emit_round(const ExpressionStep& s, const View& dst) {
   const View whole = dst.reinterpret(Dtype::kInt32);
   builder_.emit(TensorCopy{.dst = whole, .src = value(s.a)});
   builder_.emit(TensorCopy{.dst = dst, .src = whole});
+}
+
+void ExpressionEmitter::emit_copy_sign(const ExpressionStep& s, const View& dst) {
+  constexpr double kSignBit = 0x80000000;
+  const View magnitude = widened(s.a).reinterpret(Dtype::kUint32);
+  const View sign = scratch().reinterpret(Dtype::kUint32);
+  builder_.emit(TensorScalar{.dst = sign,
+                             .data = widened(s.b).reinterpret(Dtype::kUint32),
+                             .op0 = AluOp::kBitwiseAnd,
+                             .constant0 = kSignBit});
+  builder_.emit(TensorTensor{.dst = dst.reinterpret(Dtype::kUint32),
+                             .data1 = magnitude,
+                             .data2 = sign,
+                             .op = AluOp::kBitwiseOr});
 }
 
 void ExpressionEmitter::emit_results(const std::vector<View>& results) {

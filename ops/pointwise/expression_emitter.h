@@ -73,6 +73,7 @@ class ExpressionEmitter {
   void emit_activation(Activation function, int argument, const View& dst);
   void emit_select(const ExpressionStep& step, const View& dst);
   void emit_round(const ExpressionStep& step, const View& dst);
+  void emit_copy_sign(const ExpressionStep& step, const View& dst);
   void emit_results(const std::vector<View>& results);
   void emit_low_bits(View source, const View& dst);
 

@@ -198,10 +198,11 @@ void ExpressionPlan::assign_scratch() {
   const int count = static_cast<int>(uses_.size());
   for (int i = 0; i < count; ++i) {
     if (is_absorbed(i)) continue;
-    const bool widens =
-        at(i).kind == ExpressionKind::kSelect ||
-        (at(i).kind == ExpressionKind::kAlu && expression_.domain() == Domain::kInteger);
-    if (widens) scratch_ = 2;
+    const ExpressionKind kind = at(i).kind;
+    const bool widens = kind == ExpressionKind::kSelect ||
+                        (kind == ExpressionKind::kAlu && expression_.domain() == Domain::kInteger);
+    if (widens) scratch_ = std::max(scratch_, 2);
+    if (kind == ExpressionKind::kCopySign) scratch_ = 3;
   }
   // The low bits of a result that is an operand or a constant.
   const bool bare = std::any_of(expression_.results().begin(), expression_.results().end(),

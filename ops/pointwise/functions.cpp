@@ -21,6 +21,22 @@ ElementValue reduced(ElementValue x) {
   return select(compare(AluOp::kLess, absolute(x), kLargest), rest, x.expression().constant(kNaN));
 }
 
+/// The nearest integer, with either sign where it is 0.
+ElementValue unsigned_nearest(ElementValue x) {
+  constexpr double kWhole = 8388608;  // from 2^23 on every fp32 number is an integer
+  return select(compare(AluOp::kLess, absolute(x), kWhole), x.expression().round(x), x);
+}
+
+ElementValue unsigned_floor(ElementValue x) {
+  const ElementValue whole = unsigned_nearest(x);
+  return whole - compare(AluOp::kGreater, whole, x);
+}
+
+ElementValue unsigned_ceil(ElementValue x) {
+  const ElementValue whole = unsigned_nearest(x);
+  return whole + compare(AluOp::kLess, whole, x);
+}
+
 }  // namespace
 
 ElementValue absolute(ElementValue x) { return x.expression().alu(AluOp::kAbs, x); }
@@ -30,23 +46,18 @@ ElementValue sign_bit(ElementValue x) {
                             compare(AluOp::kLess, 1.0 / x, 0));
 }
 
-ElementValue nearest(ElementValue x) {
-  constexpr double kWhole = 8388608;  // from 2^23 on every fp32 number is an integer
-  return select(compare(AluOp::kLess, absolute(x), kWhole), x.expression().round(x), x);
+ElementValue copy_sign(ElementValue magnitude, ElementValue sign) {
+  return magnitude.expression().copy_sign(magnitude, sign);
 }
 
-ElementValue floor(ElementValue x) {
-  const ElementValue whole = nearest(x);
-  return whole - compare(AluOp::kGreater, whole, x);
-}
+ElementValue nearest(ElementValue x) { return copy_sign(unsigned_nearest(x), x); }
 
-ElementValue ceil(ElementValue x) {
-  const ElementValue whole = nearest(x);
-  return whole + compare(AluOp::kLess, whole, x);
-}
+ElementValue floor(ElementValue x) { return copy_sign(unsigned_floor(x), x); }
+
+ElementValue ceil(ElementValue x) { return copy_sign(unsigned_ceil(x), x); }
 
 ElementValue trunc(ElementValue x) {
-  return select(compare(AluOp::kLess, x, 0), ceil(x), floor(x));
+  return copy_sign(select(compare(AluOp::kLess, x, 0), unsigned_ceil(x), unsigned_floor(x)), x);
 }
 
 ElementValue sine(ElementValue x) { return call(Activation::kSin, reduced(x)); }
@@ -82,7 +93,9 @@ ElementValue hyperbolic_cosine(ElementValue x) {
 }
 
 ElementValue clamped(ElementValue x, double smallest, double largest) {
-  return minimum(maximum(x, x.expression().constant(smallest)), x.expression().constant(largest));
+  // Of two zeros the engines take the second operand; torch keeps x.
+  const ElementValue raised = maximum(x.expression().constant(smallest), x);
+  return minimum(x.expression().constant(largest), raised);
 }
 
 }  // namespace neuron_sim

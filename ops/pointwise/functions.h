@@ -9,7 +9,10 @@ namespace neuron_sim {
 ElementValue absolute(ElementValue x);
 /// 1 where the sign bit is set (-0 too), else 0.
 ElementValue sign_bit(ElementValue x);
-/// To an integer: exact for every x.
+/// `magnitude` with the sign of `sign`, that of a zero too. A magnitude may be negative where
+/// `sign` is.
+ElementValue copy_sign(ElementValue magnitude, ElementValue sign);
+/// To an integer: exact for every x, whose sign a zero has.
 ElementValue nearest(ElementValue x);  ///< ties to even
 ElementValue floor(ElementValue x);
 ElementValue ceil(ElementValue x);

@@ -1,5 +1,7 @@
 #include "ops/pointwise/substitution.h"
 
+#include "ops/pointwise/compose.h"
+
 namespace neuron_sim {
 namespace {
 
@@ -32,24 +34,10 @@ ElementValue repeated(Expression& target, const ExpressionStep& step,
                         : target.alu(step.alu, value(step.a), value(step.b));
     case ExpressionKind::kActivation: return target.activation(step.activation, value(step.a));
     case ExpressionKind::kSelect: return target.select(value(step.a), value(step.b), value(step.c));
+    case ExpressionKind::kCopySign: return target.copy_sign(value(step.a), value(step.b));
     case ExpressionKind::kRound: break;
   }
   return target.round(value(step.a));
-}
-
-std::vector<ElementValue> append(Expression& target, const Expression& source,
-                                 const std::vector<ElementValue>& inputs) {
-  std::vector<ElementValue> values;
-  for (const ExpressionStep& step : source.steps()) {
-    const bool is_input = step.kind == ExpressionKind::kInput;
-    values.push_back(is_input ? inputs[static_cast<size_t>(step.input)]
-                              : repeated(target, step, values));
-  }
-  std::vector<ElementValue> results;
-  for (const int result : source.results()) {
-    results.push_back(values[static_cast<size_t>(result)]);
-  }
-  return results;
 }
 
 Expression reading_sums_once(const Expression& expression) {
@@ -62,7 +50,8 @@ Expression reading_sums_once(const Expression& expression) {
       inputs.push_back(result.input(i));
     }
   }
-  for (const ElementValue value : append(result, expression, inputs)) result.add_result(value);
+  for (const ElementValue value : append_steps(result, expression, inputs))
+    result.add_result(value);
   return result;
 }
 

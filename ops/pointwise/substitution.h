@@ -10,10 +10,6 @@ namespace neuron_sim {
 /// Appends a step whose operands are `values` at their indices; an input stays that input.
 ElementValue repeated(Expression& target, const ExpressionStep& step,
                       const std::vector<ElementValue>& values);
-/// Appends the steps of `source` to `target`; returns the values of its results. `inputs[i]`: the
-/// value of its input i.
-std::vector<ElementValue> append(Expression& target, const Expression& source,
-                                 const std::vector<ElementValue>& inputs);
 /// An equal expression for an input 0 that is sums in PSUM: an instruction reads at most one
 /// operand there, so the sums are copied first if one would combine them with themselves.
 Expression reading_sums_once(const Expression& expression);

@@ -10,7 +10,8 @@ namespace {
 using Arguments = PointwiseArguments;
 using Value = ElementValue;
 
-Value relu(Arguments& a) { return maximum(a.value(0), a.constant(0)); }
+/// Of two zeros the engines take the second operand: the value, whose sign torch keeps.
+Value relu(Arguments& a) { return maximum(a.constant(0), a.value(0)); }
 
 Value gelu(Arguments& a) {
   TORCH_CHECK(a.text(1) == "tanh" || a.text(1) == "none",
@@ -40,7 +41,7 @@ Value leaky_relu(Arguments& a) {
 /// alpha, scale and input_scale.
 Value elu(Arguments& a) {
   const Value x = a.value(0);
-  const Value below = exp_minus_one(minimum(x, a.constant(0)) * a.number(3));
+  const Value below = exp_minus_one(minimum(a.constant(0), x) * a.number(3));
   return select(compare(AluOp::kGreater, x, 0), x * a.number(2),
                 below * (a.number(1) * a.number(2)));
 }

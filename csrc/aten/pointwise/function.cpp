@@ -39,8 +39,7 @@ Value area_sine(Value x) {
   const Value size = absolute(x), square = size * size;
   const Value small = log_one_plus(size + square / (root(square + 1.0) + 1.0));
   const Value large = logarithm(size) + ln2;
-  const Value result = select(compare(AluOp::kGreater, size, kHuge), large, small);
-  return select(compare(AluOp::kLess, x, 0), -result, result);
+  return copy_sign(select(compare(AluOp::kGreater, size, kHuge), large, small), x);
 }
 
 Value area_cosine(Value x) {
@@ -94,7 +93,7 @@ Value arc_tangent_of_two(Arguments& a) {
   const Value angle =
       select(flat, a.constant(0), select(diagonal, a.constant(pi / 4), arc_tangent(up / right)));
   const Value turned = select(sign_bit(x), pi - angle, angle);
-  const Value result = select(sign_bit(y), -turned, turned);
+  const Value result = copy_sign(turned, y);
   return select(compare(AluOp::kEqual, y + x, y + x), result,
                 select(compare(AluOp::kEqual, up + right, up + right), result, y + x));
 }

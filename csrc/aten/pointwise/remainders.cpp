@@ -73,7 +73,7 @@ Value floored(Value x, Value y, Value rest) {
   const Value below = differs_in_sign(rest, y);
   const Value whole = nearest((x - rest) / y - below);
   const Value ratio = x / y;
-  const Value zero = select(sign_bit(ratio), x.expression().constant(-0.0), x * 0.0);
+  const Value zero = copy_sign(absolute(x * 0.0), ratio);
   const Value small = select(compare(AluOp::kEqual, whole, 0), zero, whole);
   // From 2^46 on the remainder is undetermined, and the quotient is whole.
   const Value large = compare(AluOp::kGreaterEqual, absolute(ratio), 70368744177664.0) *
@@ -85,7 +85,7 @@ Value floored(Value x, Value y, Value rest) {
 Value rounded(Rounded kind, Value x, Value y) {
   if (kind == Rounded::kTruncated) return trunc(x / y);
   const Value size = left_over(x, y);
-  const Value rest = select(sign_bit(x), -size, size);
+  const Value rest = copy_sign(size, x);
   if (kind == Rounded::kTruncatedRemainder) return rest;
   if (kind == Rounded::kFloor) return floored(x, y, rest);
   return select(differs_in_sign(rest, y), rest + y, rest);

@@ -34,11 +34,12 @@ bool is_no_bound(const Arguments& a, size_t index, int side) {
   return kMayBe && a.side_of_range(index) == side;
 }
 
+/// Of two zeros the engines take the second operand: here the value, as torch does.
 Value at_least(Arguments& a) {
-  return is_no_bound(a, 1, -1) ? a.value(0) : maximum(a.value(0), a.value(1));
+  return is_no_bound(a, 1, -1) ? a.value(0) : maximum(a.value(1), a.value(0));
 }
 Value at_most(Arguments& a) {
-  return is_no_bound(a, 1, 1) ? a.value(0) : minimum(a.value(0), a.value(1));
+  return is_no_bound(a, 1, 1) ? a.value(0) : minimum(a.value(1), a.value(0));
 }
 
 /// Either limit may be absent. A NaN limit makes every element NaN, and the other is ignored,
@@ -50,8 +51,8 @@ Value clamp(Arguments& a) {
     const double number = a.cast_number(limit);
     if (std::isnan(number)) return maximum(value, a.constant(number));
   }
-  if (a.has(1) && !is_no_bound(a, 1, -1)) value = maximum(value, a.value(1));
-  if (a.has(2) && !is_no_bound(a, 2, 1)) value = minimum(value, a.value(2));
+  if (a.has(1) && !is_no_bound(a, 1, -1)) value = maximum(a.value(1), value);
+  if (a.has(2) && !is_no_bound(a, 2, 1)) value = minimum(a.value(2), value);
   return value;
 }
 
@@ -65,10 +66,7 @@ Value ignoring_nan(Arguments& a) {
                 select(compare(AluOp::kNotEqual, y, y), x, plain));
 }
 
-Value with_sign(Arguments& a) {
-  const Value size = absolute(a.value(0));
-  return select(sign_bit(a.value(1)), -size, size);
-}
+Value with_sign(Arguments& a) { return copy_sign(absolute(a.value(0)), a.value(1)); }
 
 Value without_nan(Arguments& a) {
   if (!a.is_float()) return a.value(0);

@@ -5,7 +5,6 @@
 #include "ops/contract/kernel.h"
 #include "ops/pointwise/compose.h"
 #include "ops/pointwise/pointwise.h"
-#include "ops/pointwise/substitution.h"
 
 namespace neuron_sim {
 namespace {

@@ -1,7 +1,7 @@
 #include "ops/graph/follow_products.h"
 
 #include "ops/blocks/axis_windows.h"
-#include "ops/pointwise/substitution.h"
+#include "ops/pointwise/compose.h"
 #include "tests/ops/graph/graph_kernels.h"
 
 namespace neuron_sim {
@@ -17,14 +17,14 @@ GraphKernel followable(GraphKernel kernel) {
                                  HbmTensors results, const Expression& expression,
                                  const InnerWindows&) {
     Expression joined;
-    const ElementValue own_value = append(joined, own, {joined.input(0)}).front();
+    const ElementValue own_value = append_steps(joined, own, {joined.input(0)}).front();
     std::vector<ElementValue> inputs{own_value};
     std::vector<HbmTensor> tensors(operands.begin(), operands.end());
     for (const HbmTensor& other : others) {
       inputs.push_back(joined.input(static_cast<int>(inputs.size())));
       tensors.push_back(other);
     }
-    for (const ElementValue value : append(joined, expression, inputs)) joined.add_result(value);
+    for (const ElementValue value : append_steps(joined, expression, inputs)) joined.add_result(value);
     emit_pointwise(builder, tensors, results, joined);
   };
   return kernel;

@@ -37,6 +37,7 @@ inline std::vector<float> evaluated(const Expression& expression,
       case ExpressionKind::kActivation: value = std::max(at(step.a), 0.0F); break;  // relu
       case ExpressionKind::kSelect: value = at(step.a) != 0 ? at(step.b) : at(step.c); break;
       case ExpressionKind::kRound: value = std::nearbyint(at(step.a)); break;
+      case ExpressionKind::kCopySign: value = std::copysign(at(step.a), at(step.b)); break;
     }
     values.push_back(value);
   }
@@ -55,7 +56,7 @@ inline ElementValue drawn(Expression& e, RandomLayouts& random,
   const ElementValue a = pick(), b = pick(), c = pick();
   const ElementValue constant = e.constant(static_cast<double>(random.number(-4, 4)) / 4);
   const AluOp op = kOperators[static_cast<size_t>(random.number(0, 6))];
-  switch (random.number(0, 8)) {
+  switch (random.number(0, 9)) {
     case 0: return e.alu(AluOp::kAbs, a);
     case 1: return minimum(e.alu(AluOp::kSquare, a), e.constant(9));
     case 2: return call(Activation::kRelu, a);
@@ -63,6 +64,7 @@ inline ElementValue drawn(Expression& e, RandomLayouts& random,
     case 4: return select(a, constant, b);
     case 5: return e.alu(op, constant, a);
     case 6: return e.alu(op, a, constant);
+    case 7: return e.copy_sign(e.alu(AluOp::kAbs, a), b);
     default: return e.alu(op, a, b);
   }
 }

@@ -146,6 +146,22 @@ TEST_P(Pointwise, RoundsToIntegersWithTiesToEven) {
   }
 }
 
+TEST_P(Pointwise, CopiesSignsOfZerosInfinitiesAndNan) {
+  const Write write = [](Expression& e) {
+    return e.copy_sign(e.alu(AluOp::kAbs, e.input(0)), e.input(1));
+  };
+  const double inf = INFINITY;
+  for (const double magnitude : {0.0, 2.5, 1e-40, inf, double{NAN}}) {
+    for (const double sign : {0.0, -0.0, 3.0, -3.0, inf, -inf, double{NAN}, -double{NAN}}) {
+      const double result = value(write, {magnitude, sign});
+      EXPECT_EQ(std::signbit(result), std::signbit(sign)) << magnitude << " " << sign;
+      if (magnitude == magnitude) {
+        EXPECT_EQ(std::abs(result), static_cast<float>(magnitude)) << sign;
+      }
+    }
+  }
+}
+
 TEST_P(Pointwise, NanAndInfinitiesComeThroughAsInFp32) {
   const double inf = INFINITY;
   const Write sum = [](Expression& e) { return (e.input(0) + 1.0) * 2.0; };

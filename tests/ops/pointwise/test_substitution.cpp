@@ -1,3 +1,4 @@
+#include "ops/pointwise/compose.h"
 #include "ops/pointwise/substitution.h"
 
 #include "tests/ops/pointwise/evaluated_expression.h"
@@ -13,7 +14,7 @@ TEST(Substitution, AnAppendedExpressionComputesWhatItDidOfItsInputs) {
   source.add_result(select(x, call(Activation::kRelu, y), source.round(x)));
   Expression target;
   const ElementValue a = target.input(0), b = target.input(1);
-  const std::vector<ElementValue> results = append(target, source, {a + b, a * b});
+  const std::vector<ElementValue> results = append_steps(target, source, {a + b, a * b});
   for (const ElementValue& result : results) target.add_result(result);
   for (const auto& [first, second] : {std::pair{1.5F, -2.0F}, std::pair{-1.0F, 1.0F}}) {
     const std::vector<float> own = evaluated(source, {first + second, first * second});
