@@ -198,8 +198,15 @@ NB_MODULE(_core, m) {
   m.def("fact_groups", &fact_group_names,
         "Names that [override] of an architecture file takes for several facts: name -> keys.");
   m.def("settings", &settings_table, "(name, values, meaning) of all environment variables.");
-  m.def("setting", &setting, nb::arg("name"),
-        "What the environment says of one of settings(), now; '' when it says nothing.");
+  m.def(
+      "setting",
+      [](std::string_view name) {
+        const std::string value = setting(name);  // may be a path of any bytes
+        return nb::steal<nb::str>(PyUnicode_DecodeFSDefaultAndSize(
+            value.data(), static_cast<Py_ssize_t>(value.size())));
+      },
+      nb::arg("name"),
+      "What the environment says of one of settings(), now; '' when it says nothing.");
   m.def(
       "host_time_ps", [] { return host_clock().now().count; },
       "Simulated picoseconds that the program has waited for devices, or spent.");

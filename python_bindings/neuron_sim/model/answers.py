@@ -101,7 +101,7 @@ def _read(file: Path) -> dict[str, Any] | None:
             return None
         modules = content["modules"].items()
         return content["answer"] if all(_hash_of(Path(m)) == h for m, h in modules) else None
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
 

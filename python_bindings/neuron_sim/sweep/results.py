@@ -41,7 +41,7 @@ class Results:
             try:
                 entry = json.loads(line)
                 self.found[entry["key"]] = entry["figures"]
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 if number == 1 and len(lines) > 1:
                     raise ValueError(f"'{path}' is no file of results of a sweep.") from None
 

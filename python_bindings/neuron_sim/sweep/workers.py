@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from multiprocessing.connection import Connection
 from typing import Any
 
 from neuron_sim.terminal.extras import explained
@@ -17,7 +20,8 @@ CONNECT_SECONDS = 10
 @contextlib.contextmanager
 def workers(jobs: int, scheduler: str | None) -> Iterator[Executor | None]:
     """An executor of that many processes, or of the cluster whose scheduler has that address; None
-    for one job here. ValueError when there is no scheduler, ModuleNotFoundError without Dask.
+    for one job here. ValueError when there is no scheduler, ModuleNotFoundError without Dask. An
+    error within ends the processes at once, whatever they run; so does the end of this process.
 
     Workers of a cluster need neuron_sim, and the target's files under the same paths.
     """
@@ -29,16 +33,32 @@ def workers(jobs: int, scheduler: str | None) -> Iterator[Executor | None]:
     else:
         # Spawned: a fork of a process with threads may hang.
         context = multiprocessing.get_context("spawn")
-        executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_interrupts)
+        listening, held = context.Pipe(duplex=False)
+        executor = ProcessPoolExecutor(
+            jobs, mp_context=context, initializer=_follow, initargs=(listening,)
+        )
         try:
             yield executor
+        except BaseException:
+            held.close()
+            raise
         finally:
             executor.shutdown(wait=True, cancel_futures=True)
+            held.close()
+            listening.close()
 
 
-def _ignore_interrupts() -> None:
-    """Ctrl-C reaches the whole group of processes; the first one ends the others."""
+def _follow(listening: Connection) -> None:
+    """Ends this process when the other end of the pipe is closed, by the first process or with it.
+    Ctrl-C, which reaches the whole group of processes, is left to the first one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def end() -> None:
+        with contextlib.suppress(EOFError, OSError):
+            listening.recv()
+        os._exit(1)
+
+    threading.Thread(target=end, daemon=True).start()
 
 
 @contextlib.contextmanager

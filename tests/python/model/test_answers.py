@@ -63,6 +63,7 @@ def test_settings_of_the_environment_are_part_of_a_question(monkeypatch):
     lambda text: "[]",
     lambda text: '{"content": {}, "digest": 3}',
     lambda text: "\0" * len(text),
+    lambda text: "[" * 100_000,
 ])  # fmt: skip
 def test_a_damaged_file_is_replaced(damage):
     compute = Computation()
@@ -85,6 +86,13 @@ def test_a_relative_folder_of_caches_is_ignored(monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     assert answers.folder().is_absolute()
     assert answers.folder().parts[-3:] == (".cache", DEVICE_TYPE, "models")
+
+
+def test_a_folder_of_caches_may_have_any_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe"))
+    compute = Computation()
+    assert answers.recall(QUESTION, compute) == answers.recall(QUESTION, compute)
+    assert compute.calls == 1 and len(kept()) == 1
 
 
 def test_two_writers_leave_one_whole_answer():

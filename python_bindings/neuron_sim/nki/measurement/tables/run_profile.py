@@ -6,12 +6,15 @@ from __future__ import annotations
 import functools
 import io
 import json
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
 import numpy as np
+
+from neuron_sim.files import LARGEST_UNPACKED
 
 HEADER, COLUMNS = "recording.json", "columns.npz"
 """Members of a file that hold a profile."""
@@ -88,8 +91,13 @@ def members_of(profile: RunProfile) -> dict[str, bytes]:
 
 
 def read_profile(members: Mapping[str, bytes]) -> RunProfile:
-    """The profile in the members of an archive. KeyError, ValueError or OSError for others."""
-    with np.load(io.BytesIO(members[COLUMNS]), allow_pickle=False) as stored:
+    """The profile in the members of an archive. KeyError, ValueError or OSError for others, and for
+    columns that numpy would unpack to more than an archive may."""
+    content = io.BytesIO(members[COLUMNS])
+    with zipfile.ZipFile(content) as archive:
+        if sum(member.file_size for member in archive.infolist()) > LARGEST_UNPACKED:
+            raise ValueError(f"{COLUMNS} unpacks to more than {LARGEST_UNPACKED} bytes.")
+    with np.load(content, allow_pickle=False) as stored:
         columns = {name: stored[name] for name in stored.files}
     return RunProfile(json.loads(members[HEADER]), columns)
 
