@@ -12,6 +12,7 @@
 #include "device/analysis/dependencies.h"
 #include "device/analysis/memory_use.h"
 #include "device/base/errors.h"
+#include "device/check/carried_writes.h"
 #include "device/check/checked_run.h"
 #include "device/execute/executor.h"
 #include "device/execute/run_instance.h"
@@ -21,6 +22,7 @@
 #include "python_bindings/core_module/program/bindings.h"
 #include "python_bindings/core_module/program/check_bindings.h"
 #include "python_bindings/core_module/program/facts.h"
+#include "python_bindings/core_module/program/operation_list.h"
 #include "python_bindings/core_module/program/program_timing.h"
 #include "python_bindings/core_module/program/recording_bindings.h"
 #include "python_bindings/core_module/program/recording_names.h"
@@ -105,6 +107,15 @@ nb::list static_findings(const Program& program, std::optional<size_t> inputs,
     found = findings(program, options);
   }
   return as_dicts(found);
+}
+
+nb::list carried(const Program& program, const std::vector<IterationTuple>& iterations) {
+  nb::list result;
+  for (const CarriedWrite& each :
+       carried_writes(program, check_options(program, {}, iterations, false).iterations)) {
+    result.append(nb::make_tuple(line_of(program, each.instruction), each.tile, each.loop));
+  }
+  return result;
 }
 
 /// run() under the checker.
@@ -270,6 +281,10 @@ void bind_program(nb::module_& module) {
            "(None: all); the others are its outputs. iterations: (kind, first, end, level, group, "
            "iteration, line) per parallel loop, or per iteration of an unrolled one: instructions "
            "[first, end); kind loop or instance; level: program loops around it, -1 unrolled.")
+      .def(
+          "carried_writes", &carried, nb::arg("iterations"),
+          "Writes of tiles on chip in loops of the program among `iterations`, as findings() takes "
+          "them, that another iteration read before: (line, tile, line of the loop).")
       .def("run_checked", &run_checked, nb::arg("arguments"), nb::arg("inputs") = nb::none(),
            nb::arg("iterations") = std::vector<IterationTuple>{},
            nb::arg("first_non_finite") = false, nb::arg("precision") = false,
@@ -285,6 +300,10 @@ void bind_program(nb::module_& module) {
           nb::arg("log") = std::vector<int64_t>{},
           "What a profiler counts of one run: bytes read and written per memory, DMA packets by "
           "who makes their descriptors, matmuls and their operations.")
+      .def("operations", &operation_list,
+           "Its instructions as the kernel asks for them, equal ones once: dicts of name, engine, "
+           "names_engine, source, attributes, and operands by name (tile, memory, dtype, "
+           "partitions, elements, is_dynamic).")
       .def("instruction_counters", &instruction_counts,
            "The same for one instance of each instruction of recording()['names'], in its order, "
            "with queue_type (of a transfer) and dtype (of the first input).")
