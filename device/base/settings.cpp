@@ -63,6 +63,9 @@ constexpr auto kSettings = std::to_array<Setting>({
      "as `neuron-sim run --full-traceback`: errors of kernels with the simulator's own frames"},
     {"NEURON_SIM_SANITIZE", "`1`",
      "as `neuron-sim run --sanitize`: [the sanitizer](nki.md#the-sanitizer)"},
+    {"NEURON_SIM_LEGALITY", "`compiler`, `documented`, `warn`, `off`",
+     "as `neuron-sim run --legality`: what happens to NKI kernels that the vendor's tools refuse; "
+     "else `off`"},
     {"NEURON_SIM_STRICT", "`0`, `1`",
      "`1`: an operator of PyTorch that falls back to the CPU is an error"},
     {"NEURON_SIM_FALLBACK", "`allow`, `warn`, `error`",

@@ -24,6 +24,13 @@ PROFILE = "NEURON_SIM_PROFILE"
 SANITIZE = "NEURON_SIM_SANITIZE"
 """`1`: kernels run with run-time checks (`--sanitize`)."""
 
+LEGALITY = "NEURON_SIM_LEGALITY"
+"""What becomes of kernels that the vendor's tools refuse, one of LEGALITY_LEVELS (`--legality`)."""
+
+LEGALITY_LEVELS = ("compiler", "documented", "warn", "off")
+"""Refused is what the vendor's build was seen to refuse; that, and what documents say is refused;
+nothing, but stderr has a line for each; nothing, in silence."""
+
 DUMP = "NEURON_SIM_DUMP"
 """`after:PASS` or `after:all`: programs are printed after that pass of the compiler (`--dump`)."""
 
@@ -73,6 +80,12 @@ def semantics() -> Literal["vendor", "torch"]:
     under the name `neuron`, else torch. ValueError for anything else."""
     by_name = "vendor" if device_name() == VENDORS_NAME else "torch"
     return _one_of(SEMANTICS, ("vendor", "torch"), by_name)  # type: ignore[return-value]
+
+
+def legality() -> str:
+    """The member of LEGALITY_LEVELS in NEURON_SIM_LEGALITY, "off" without one; ValueError for
+    anything else."""
+    return _one_of(LEGALITY, LEGALITY_LEVELS, "off")
 
 
 def _one_of(variable: str, known: tuple[str, ...], default: str) -> str:

@@ -45,6 +45,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="refuse kernels and operators that do what no chip defines",
     )
+    parser.add_argument(
+        "--legality",
+        choices=settings.LEGALITY_LEVELS,
+        help="what becomes of NKI kernels that the vendor's tools refuse: errors where its build "
+        "was seen to (compiler) or where documents alone say so too (documented), or a line on "
+        "stderr for each rule and place (warn, the default)",
+    )
     _add_views(parser)
     parser.add_argument(
         "--eager",
@@ -120,6 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
         device=arguments.device or os.environ.get(settings.DEVICE) or _device_of(arguments),
         architecture=arguments.arch,
         sanitize=arguments.sanitize,
+        legality=arguments.legality or os.environ.get(settings.LEGALITY) or "warn",
         profile=arguments.profile,
         dump=arguments.dump,
         explain_memory=arguments.explain_memory,

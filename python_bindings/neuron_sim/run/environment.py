@@ -22,6 +22,7 @@ def script_environment(
     device: str | None = None,
     architecture: str | None = None,
     sanitize: bool = False,
+    legality: str | None = None,
     profile: str | None = None,
     dump: str | None = None,
     explain_memory: bool = False,
@@ -47,20 +48,19 @@ def script_environment(
         environment[settings.DEVICE] = device
     if architecture is not None:
         environment[settings.ARCHITECTURE] = settings.architecture_setting(architecture)
-    if sanitize:
-        environment[settings.SANITIZE] = "1"
-    if explain_memory:
-        environment[settings.EXPLAIN_MEMORY] = "1"
+    flags = {
+        settings.SANITIZE: sanitize,
+        settings.EXPLAIN_MEMORY: explain_memory,
+        settings.ADVICE: advice,
+        settings.OVERRIDE: override,
+        settings.EAGER: eager,
+        settings.FULL_TRACEBACK: full_traceback,
+    }
+    environment.update((variable, "1") for variable, wanted in flags.items() if wanted)
+    if legality is not None:
+        environment[settings.LEGALITY] = legality
     if timeline is not None:
         environment[settings.TIMELINE] = _writable(timeline)
-    if advice:
-        environment[settings.ADVICE] = "1"
-    if override:
-        environment[settings.OVERRIDE] = "1"
-    if eager:
-        environment[settings.EAGER] = "1"
-    if full_traceback:
-        environment[settings.FULL_TRACEBACK] = "1"
     if clock is not None:
         environment[settings.CLOCK] = clock
     if (given := environment.get(settings.CLOCK) or CLOCKS[0]) not in CLOCKS:

@@ -1,5 +1,6 @@
 """nki.isa: joint operations of the two cores of a logical core. `name` is for with_schedule."""
 
+from ..legality.violations import note
 from ..tracing.grid import num_programs
 from .constants import engine as engines
 from .constants import named
@@ -17,6 +18,8 @@ def core_barrier(data, cores, engine=engines.gpsimd, name=None):
     chosen = [int(core) for core in (cores if isinstance(cores, (tuple, list)) else (cores,))]
     if chosen != [0] or num_programs() != 1:
         builder().core_barrier(data.access, cores=chosen, engine=named(engine, engines, "engine"))
+    else:
+        note("LN-BARRIER", "")
     return emitted(name)
 
 

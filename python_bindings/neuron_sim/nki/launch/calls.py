@@ -5,6 +5,7 @@ import inspect
 
 from neuron_sim import _core
 
+from ..legality.judge import judge_program, judge_source
 from ..tracing import creation, movement
 from ..tracing.active import running
 from ..tracing.allocation import Allocation
@@ -89,6 +90,11 @@ class Call:
         self.args = tuple(self._taken(value, name) for name, value in _positional(bound))
         self.kwargs = {name: self._taken(value, name) for name, value in bound.kwargs.items()}
 
+    @property
+    def generation(self) -> int:
+        """Of the NeuronCore that it is traced for."""
+        return architecture_at(self.architecture).queries["get_nc_version"]
+
     def _taken(self, value, parameter: str):
         def convert(array, name):
             position = len(self.arrays)
@@ -127,10 +133,10 @@ class Call:
         `prints`: nl.device_print's output is part of the program. `arrays`: the contents of its
         inputs, for which it runs meanwhile.
         """
+        judge_source(self)
         unrolled: frozenset = frozenset()
         outputs: frozenset = frozenset()
-        widens = self.widens
-        side_by_side = False
+        widens, side_by_side = self.widens, False
         splits = arrays is not None  # at once, because prints of another trace would be repeated
         checked: TracedKernel | None = None  # and retraced to distinguish the tiles of rings
         refused: Exception | None = None  # before it was traced as last_branches.py describes
@@ -216,6 +222,7 @@ class Call:
         direct = "skip_middle_end_transformations" in self.directives
         traced = TracedKernel(trace, source, self.inputs, results, direct, self.widens, self.flags)
         self._check_outputs(traced)
+        judge_program(self, trace, source, set(traced.returned_numbers()))
         traced.findings = sanitize.findings_of(traced)
         traced.contents = None if trace.eager is None else trace.eager.contents()
         traced.has_prints = trace.has_prints

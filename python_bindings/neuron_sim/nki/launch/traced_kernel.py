@@ -11,6 +11,7 @@ import numpy as np
 
 from neuron_sim import _core
 
+from ..legality.judge import judge_array
 from ..tracing.errors import point_at_line, point_at_message
 from ..tracing.generations import GENERATIONS
 from ..tracing.trace import Trace
@@ -301,6 +302,8 @@ class PreparedRun:
         self._buffers = [
             host_bytes(array, each) for array, each in zip(arrays, kernel.inputs, strict=True)
         ]
+        for array, buffer, each in zip(arrays, self._buffers, kernel.inputs, strict=True):
+            judge_array(kernel, each.name, array, buffer)
         self._contents = list(self._buffers)
         for shape, dtype in kernel.arguments[len(arrays) :]:
             self._contents.append(np.zeros(shape, dtype.numpy))

@@ -1,5 +1,6 @@
 """Operators and methods of Tensor that emit instructions: attached here."""
 
+from ..legality.violations import note
 from ..tracing import methods, operators
 from ..tracing.dtypes import bool_, dtype_of
 from ..tracing.dynamic import DynamicIndex
@@ -40,6 +41,8 @@ def _operation(op: str, a, b):
         kinds = getattr(a, "dtype", None), getattr(b, "dtype", None)
         if kinds == (bool_, bool_):
             op = _LOGICAL[op]
+    if op == "divide":
+        note("PY-TILEDIV", "")
     x = a if type(a) is Tensor else number_of(a)
     return elementwise.binary(op, x, b if type(b) is Tensor else number_of(b))
 

@@ -104,7 +104,11 @@ def syntax_of(code: CodeType, names: dict[str, Any] | None = None) -> Syntax | N
     whose loader a file in an archive is read."""
     known = _known.get(id(code))
     if known is None:
-        known = _known[id(code)] = (code, _found(code, names))
+        found = _found(code, names)
+        if found is None:  # the file may be another one than when it was read
+            linecache.checkcache(code.co_filename)
+            found = _found(code, names)
+        known = _known[id(code)] = (code, found)
     return known[1]
 
 

@@ -1,0 +1,177 @@
+"""What the vendor's parser of kernels refuses, judged on the syntax tree before anything runs.
+
+The kernel is judged, and every plain function that it calls, as their names resolve now.
+"""
+
+import ast
+import builtins
+import sys
+from collections.abc import Iterator
+from types import FunctionType, ModuleType
+from typing import Any
+
+from ..syntax.source import syntax_of
+from .violations import Violation
+
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_STATEMENTS: tuple[tuple[tuple[type[ast.AST], ...], str], ...] = (
+    ((*_COMPREHENSIONS, ast.Lambda), "PY-COMP"),
+    ((ast.Raise,), "PY-RAISE"),
+    ((ast.Try, ast.TryStar), "PY-TRY"),
+    ((ast.Import, ast.ImportFrom), "PY-IMPORT"),
+    ((ast.Delete, ast.Global, ast.Nonlocal, ast.Match, ast.ClassDef), "PY-STMT"),
+    ((ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await), "PY-STMT"),
+)
+_BUILT_IN = frozenset(
+    "abs all any bool dict divmod enumerate float getattr hasattr int isinstance len list map max "
+    "min pow print range reversed round set slice sorted str sum tuple type zip".split()
+)
+"""Those that kernels of nki-library call, and their like."""
+
+_WITH_BODIES = ("fori_loop", "while_loop")
+_FOREIGN = frozenset(("neuron_sim", "numpy", "torch", "ml_dtypes", *sys.stdlib_module_names))
+_MISSING = object()
+
+
+def violations(kernel: Any) -> Iterator[Violation]:
+    """Of a function, and of the functions that it calls; none where the source is unknown."""
+    pending, known = [kernel], set()
+    while pending:
+        function = pending.pop()
+        tree = _tree(function)
+        if tree is None or function.__code__ in known:
+            continue
+        known.add(function.__code__)
+        yield from _of_function(function, tree, is_kernel=function is kernel)
+        pending += reversed([*_callees(function, tree)])
+
+
+def _tree(function: Any) -> ast.FunctionDef | None:
+    """The tree of a function of the user; None of anything else."""
+    if type(function) is not FunctionType:
+        return None
+    if (function.__module__ or "").partition(".")[0] in _FOREIGN:
+        return None
+    syntax = syntax_of(function.__code__, function.__globals__)
+    found = None if syntax is None else syntax.function
+    return found if isinstance(found, ast.FunctionDef) else None
+
+
+def _of_function(function: Any, tree: ast.FunctionDef, is_kernel: bool) -> Iterator[Violation]:
+    file = function.__code__.co_filename
+
+    def broken(rule: str, node: Any, detail: str = "") -> Violation:
+        return Violation(rule, f"{file}:{node.lineno}", detail)
+
+    if tree.args.kwonlyargs:
+        yield broken("PY-KWONLY", tree.args.kwonlyargs[0], f"'{tree.args.kwonlyargs[0].arg}'")
+    if function.__code__.co_freevars:
+        names = ", ".join(function.__code__.co_freevars)
+        yield broken("PY-GLOBALNAMES", tree, f"'{tree.name}' is a closure of {names}")
+    if is_kernel:
+        for each in tree.decorator_list:
+            if isinstance(each, ast.Call) and "platform_target" in [k.arg for k in each.keywords]:
+                yield broken("PY-JITKW", each)
+    bodies = _bodies_of_loops(tree)
+    nodes = [node for statement in tree.body for node in _within(statement)]
+    for node in sorted(nodes, key=lambda each: getattr(each, "lineno", 0)):
+        if rule := _rule_of(node, bodies):
+            yield broken(rule, node, _detail(node))
+    for node in nodes:
+        if isinstance(node, ast.Name) and _is_unknown(function, node.id):
+            yield broken("PY-BUILTIN", node, f"'{node.id}'")
+        if isinstance(node, ast.Call):
+            called = _value(function, node.func)
+            name = getattr(called, "__name__", "")
+            if name in ("rms_norm", "mod") and _is_of_language(called):
+                yield broken("SH-LIBBCAST" if name == "rms_norm" else "EN-MOD", node)
+
+
+def _within(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and all nodes in it that run: not those of annotations."""
+    yield node
+    for name, value in ast.iter_fields(node):
+        if name not in ("annotation", "returns"):
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    yield from _within(child)
+
+
+def _rule_of(node: ast.AST, bodies: set[str]) -> str:
+    """The rule that a node breaks by what it is; "" of most."""
+    for kinds, rule in _STATEMENTS:
+        if isinstance(node, kinds):
+            return rule
+    if isinstance(node, ast.FunctionDef):
+        return "" if node.name in bodies else "PY-INNERDEF"
+    if isinstance(node, ast.With):
+        ordered = all("no_reorder" in ast.unparse(item.context_expr) for item in node.items)
+        return "" if ordered else "PY-WITH"
+    if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
+        return "PY-FSPEC"
+    if isinstance(node, ast.For) and not isinstance(node.target, ast.Name):
+        return "PY-TUPFOR"
+    if isinstance(node, ast.Assign):
+        unpacked = [each for each in node.targets if isinstance(each, ast.Tuple | ast.List)]
+        inside = [part for each in unpacked for part in ast.walk(each)]
+        return "PY-SUBUNPACK" if any(isinstance(part, ast.Subscript) for part in inside) else ""
+    return ""
+
+
+def _detail(node: ast.AST) -> str:
+    """What a node is, for messages: rules about several statements do not say it."""
+    if isinstance(node, ast.stmt | ast.Lambda):
+        return f"`{ast.unparse(node).splitlines()[0][:60]}`"
+    return ""
+
+
+def _bodies_of_loops(tree: ast.FunctionDef) -> set[str]:
+    """Names of functions that are given to fori_loop or while_loop and not called."""
+    given: set[str] = set()
+    called: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name):
+                called.add(node.func.id)
+            if ast.unparse(node.func).rpartition(".")[2] in _WITH_BODIES:
+                values = [*node.args, *(each.value for each in node.keywords)]
+                given |= {each.id for each in values if isinstance(each, ast.Name)}
+    return given - called
+
+
+def _callees(function: Any, tree: ast.FunctionDef) -> Iterator[Any]:
+    """The functions that a function calls by a name that it does not assign."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            called = _value(function, node.func)
+            yield getattr(called, "func", called)  # of a kernel
+
+
+def _value(function: Any, node: ast.expr) -> Any:
+    """What a name or an attribute of one is now, `_MISSING` for what only running it tells."""
+    if isinstance(node, ast.Attribute):
+        value = _value(function, node.value)
+        has_plain_names = isinstance(value, ModuleType | type)
+        return getattr(value, node.attr, _MISSING) if has_plain_names else _MISSING
+    if not isinstance(node, ast.Name) or node.id in _locals(function):
+        return _MISSING
+    return function.__globals__.get(node.id, getattr(builtins, node.id, _MISSING))
+
+
+def _locals(function: Any) -> tuple[str, ...]:
+    """Names of a function that are neither global nor built in."""
+    code = function.__code__
+    return code.co_varnames + code.co_cellvars + code.co_freevars
+
+
+def _is_unknown(function: Any, name: str) -> bool:
+    """Whether a name is a built-in function that the parser does not resolve."""
+    if name in function.__globals__ or name in _locals(function):
+        return False
+    value = getattr(builtins, name, None)
+    is_error = isinstance(value, type) and issubclass(value, BaseException)
+    return callable(value) and name not in _BUILT_IN and not is_error
+
+
+def _is_of_language(called: Any) -> bool:
+    return str(getattr(called, "__module__", "")).startswith("neuron_sim.nki.language")

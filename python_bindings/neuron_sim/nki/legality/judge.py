@@ -1,0 +1,42 @@
+"""The three moments at which a kernel is judged: before it is traced, when it is, when it runs."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from neuron_sim.settings import legality
+
+from . import front_end, program
+from .violations import Violation, settle
+
+
+def judge_source(call: Any) -> None:
+    """LegalityError for what the front end of the new language refuses, where the level does."""
+    _judge(call, call.generation, lambda: front_end.violations(call.function))
+
+
+def judge_program(call: Any, trace: Any, source: Any, returned: set[int]) -> None:
+    """The same for the program that a kernel was traced to. `returned`: numbers of arguments."""
+    _judge(call, source.generation, lambda: program.violations(call, trace, source, returned))
+
+
+def judge_array(kernel: Any, name: str, array: Any, converted: np.ndarray) -> None:
+    """The same for an array of 64-bit integers and what reaches the chip of it."""
+
+    def found() -> Iterable[Violation]:
+        given = np.asarray(array)
+        changed = np.nonzero(given != converted)
+        if len(changed[0]):
+            place = tuple(int(each[0]) for each in changed)
+            detail = f"'{name}'{list(place)} is {given[place]} and arrives as {converted[place]}"
+            yield Violation("VA-INT64", "", detail)
+
+    if str(array.dtype).rpartition(".")[2] in ("int64", "uint64"):
+        _judge(kernel, kernel.source.generation, found)
+
+
+def _judge(kernel: Any, generation: int, found: Callable[[], Iterable[Violation]]) -> None:
+    wanted = legality()
+    if wanted != "off":
+        settle(kernel.name, found(), (kernel.language, generation), wanted)

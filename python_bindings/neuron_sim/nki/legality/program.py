@@ -1,0 +1,161 @@
+"""What the vendor's verifier, instruction check and allocator refuse, judged on the traced program.
+
+One visitor over the instructions, each of which is there once per line, so tracing takes no longer.
+"""
+
+import itertools
+import linecache
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..tracing.buffers import private_hbm, shared_hbm
+from ..tracing.dtypes import float8_e4m3fn
+from .violations import Violation
+
+_FLOAT = "float"  # how the names of such dtypes begin or go on: float32, bfloat16
+_LARGEST_TENSOR = 2 << 30  # bytes that the descriptors of a DMA address
+_SUM = re.compile(r"[^=#]*\+=")
+_HARDWARE_DESCRIPTORS = 1  # of DescriptorKind
+
+
+def violations(call: Any, trace: Any, source: Any, returned: set[int]) -> Iterator[Violation]:
+    """Of a program that was traced for a call; what tracing noted comes first. `returned`: the
+    numbers of the arguments that the kernel returns."""
+    yield from itertools.starmap(Violation, trace.noted)
+    for each in call.inputs:
+        if each.dtype is float8_e4m3fn:
+            yield Violation("EN-FP8FN", "", f"'{each.name}'")
+    for operation in source.operations():
+        for name, check in _CHECKS.get(operation["name"], ()):
+            detail = check(operation, operation["operands"], operation["attributes"])
+            if detail is not None:
+                yield Violation(name, _line(operation["source"]), detail)
+    yield from _of_tensors(call, trace, source, returned)
+    is_direct = "skip_middle_end_transformations" in call.directives
+    summed = {storage.name for storage in trace.reductions}
+    for line, tile, _ in source.carried_writes(trace.claims.entries):
+        if tile not in summed and not _is_sum(line):
+            yield Violation("LO-CARRY-DIRECT" if is_direct else "LO-CARRY", line, f"'{tile}'")
+
+
+def _line(source: str) -> str:
+    """`file:line` of a place that may have a column too."""
+    return source if source.count(":") < 2 else ":".join(source.split(":")[:2])
+
+
+def _of_tensors(call: Any, trace: Any, source: Any, returned: set[int]) -> Iterator[Violation]:
+    for number, argument in enumerate(source.arguments):
+        if number < len(call.inputs) and not (argument["read"] or argument["written"]):
+            yield Violation("LN-INPUTUSE", "", f"'{argument['label']}'")
+        if argument["bytes"] > _LARGEST_TENSOR:
+            yield Violation("ME-2GB", "", f"'{argument['label']}' has {argument['bytes']} bytes")
+    for storage in trace.hbm:
+        is_output = storage.argument in returned
+        line = trace.declared.get(storage.argument, "")
+        if storage.buffer is shared_hbm and not is_output:
+            yield Violation("ME-SH1", line, f"'{storage.name}'")
+        if storage.buffer is private_hbm and is_output:
+            yield Violation("ME-OUT", line, f"'{storage.name}'")
+    if source.overflow:
+        yield Violation("ME-SBUF", "", source.overflow.partition("\n")[0].rstrip("."))
+
+
+def _is_sum(place: str) -> bool:
+    """Whether a line, or the first of a statement, is that of `a += b`."""
+    file, _, number = place.rpartition(":")
+    return bool(_SUM.match(linecache.getline(file, int(number or 0))))
+
+
+# --- instructions: what breaks a rule, a clause, or None --------------------------------------
+
+_Operands = dict[str, dict[str, Any]]
+_Check = Callable[[dict[str, Any], _Operands, dict[str, Any]], str | None]
+
+
+def _divides(operation: dict, operands: _Operands, attributes: dict) -> str | None:
+    """By a tile: an immediate divisor is a factor."""
+    pairs = (("op", "data2"), ("op0", "operand0"), ("op1", "operand1"))
+    divided = any(attributes.get(op) == "divide" and tile in operands for op, tile in pairs)
+    return f"{operation['name']} by a tile" if divided else None
+
+
+def _squares_without_bias(_: dict, operands: _Operands, attributes: dict) -> str | None:
+    squares = attributes["op"] == "square" and attributes["reduce_op"] == "add"
+    return "" if squares and "bias" not in operands else None
+
+
+def _partition_reduces_integers(_: dict, operands: _Operands, __: dict) -> str | None:
+    return _dtype_among(operands, ("data",), ("int32", "uint32"))
+
+
+def _dtype_among(operands: _Operands, names: tuple, dtypes: tuple) -> str | None:
+    found = (name for name in names if name in operands and operands[name]["dtype"] in dtypes)
+    return next((f"'{name}' is {operands[name]['dtype']}" for name in found), None)
+
+
+def _integers(_: dict, operands: _Operands, __: dict) -> str | None:
+    names = [name for name in ("data", "reduce_res") if name in operands]
+    wrong = (name for name in names if _FLOAT not in operands[name]["dtype"])
+    return next((f"'{name}' is {operands[name]['dtype']}" for name in wrong), None)
+
+
+def _factor_is_not_fp32(_: dict, operands: _Operands, __: dict) -> str | None:
+    names = [name for name in ("operand0", "operand1") if name in operands]
+    wrong = (name for name in names if operands[name]["dtype"] != "float32")
+    return next((f"'{name}' is {operands[name]['dtype']}" for name in wrong), None)
+
+
+def _on(engine: str) -> _Check:
+    """Breaks a rule where the kernel names that engine."""
+    return lambda operation, *_: (
+        "" if operation["names_engine"] and operation["engine"] == engine else None
+    )
+
+
+def _copies_with_bias(_: dict, operands: _Operands, attributes: dict) -> str | None:
+    return "" if attributes["op"] in ("copy", "identity") and "bias" in operands else None
+
+
+def _multiplies_twice(operation: dict, _: _Operands, attributes: dict) -> str | None:
+    twice = attributes["op0"] == attributes["op1"] == "multiply"
+    return f"on {operation['engine']}" if twice and operation["engine"] != "Vector" else None
+
+
+def _regroups(_: dict, operands: _Operands, __: dict) -> str | None:
+    """dma_copy between tiles of other partition counts."""
+    dst, src = operands["dst"], operands["src"]
+    if dst["memory"] != "sbuf" or src["memory"] != "sbuf" or dst["partitions"] == src["partitions"]:
+        return None
+    return f"{src['partitions']} into {dst['partitions']} partitions"
+
+
+def _names_a_queue(operation: dict, _: _Operands, attributes: dict) -> str | None:
+    is_hardware = attributes["descriptors"] == _HARDWARE_DESCRIPTORS
+    return None if is_hardware or not operation["names_engine"] else f"on {operation['engine']}"
+
+
+def _is_dynamic_in_sbuf(_: dict, operands: _Operands, __: dict) -> str | None:
+    names = [name for name in ("dst", "src") if operands[name]["is_dynamic"]]
+    return next((f"'{each}'" for each in names if operands[each]["memory"] == "sbuf"), None)
+
+
+_CHECKS: dict[str, tuple[tuple[str, _Check], ...]] = {
+    "activation": (("EN-COPYB", _copies_with_bias),),
+    "activation_reduce": (("EN-ACTRED", _squares_without_bias),),
+    "dma_copy": (
+        ("SH-DMAROW", _regroups),
+        ("EN-HWDGE", _names_a_queue),
+        ("ME-SBDYN", _is_dynamic_in_sbuf),
+    ),
+    "scalar_tensor_tensor": (("EN-DIV", _divides),),
+    "tensor_copy": (("EN-TC2", _on("Scalar")), ("ME-SBDYN", _is_dynamic_in_sbuf)),
+    "tensor_partition_reduce": (("EN-PARTRED", _partition_reduces_integers),),
+    "tensor_scalar": (
+        ("EN-DIV", _divides),
+        ("EN-OP32", _factor_is_not_fp32),
+        ("EN-2MUL", _multiplies_twice),
+    ),
+    "tensor_scalar_reduce": (("EN-TSRED", _integers), ("EN-DIV", _divides)),
+    "tensor_tensor": (("EN-DIV", _divides), ("EN-GPTT1", _on("GpSimd"))),
+}

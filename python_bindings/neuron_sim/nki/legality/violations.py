@@ -1,0 +1,76 @@
+"""What breaks a rule, where, and what becomes of it: an error or a line on stderr."""
+
+import sys
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ..tracing.active import current
+from ..tracing.errors import kernel_frame, point_at_line
+from .rules import Rule, rules
+
+_told: set[str] = set()  # lines on stderr, those of one place by rule and place
+
+
+class Violation(NamedTuple):
+    """`rule`: its id. `place`: "file:line", or "". `detail`: what breaks it here, a clause."""
+
+    rule: str
+    place: str
+    detail: str
+
+
+class LegalityError(ValueError):
+    """A kernel that the vendor's tools refuse. `violations`: all that was found before it ran,
+    the one of the message first."""
+
+    def __init__(self, message: str, violations: list[Violation]):
+        super().__init__(message)
+        self.violations = violations
+
+
+def note(rule: str, detail: str) -> None:
+    """The kernel that is being traced breaks a rule at its present line."""
+    frame = kernel_frame(2)
+    place = "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    current().noted.append((rule, place, detail))
+
+
+def sentence(kernel: str, violation: Violation) -> str:
+    """Rule, who enforces it, what breaks it and how to mend that."""
+    rule = rules()[violation.rule]
+    who = {"chip": "the chip", "nobody": "nobody"}.get(
+        rule.enforced_by, f"the vendor's {rule.enforced_by}"
+    )
+    claim = "which" if rule.seen else "which, as documents say,"
+    detail = f" ({violation.detail})" if violation.detail else ""
+    broken = f"kernel '{kernel}' breaks {rule.id}, {claim} {who} enforces"
+    return f"{broken}: {rule.summary}{detail}; {rule.remedy}."
+
+
+def settle(kernel: str, found: Iterable[Violation], where: tuple[str, int], level: str) -> None:
+    """LegalityError for the first violation that `level` refuses; else one line on stderr per rule
+    and place. Rules that do not hold `where`, for (language, generation), do not count."""
+    holding = [each for each in dict.fromkeys(found) if _rule(each).holds(*where)]
+    refused = [each for each in holding if _rule(each).is_refused(level)]
+    if not refused:
+        for each in holding:
+            _tell(kernel, each)
+        return
+    first, *others = refused
+    error = LegalityError(sentence(kernel, first), refused)
+    point_at_line(error, first.place)
+    for each in others:
+        error.add_note(f"also: {each.place}: {sentence(kernel, each)}")
+    raise error
+
+
+def _rule(violation: Violation) -> Rule:
+    return rules()[violation.rule]
+
+
+def _tell(kernel: str, violation: Violation) -> None:
+    line = f"warning: {sentence(kernel, violation)}"
+    key = f"{violation.place}: {violation.rule}" if violation.place else line
+    if key not in _told:
+        _told.add(key)
+        print(f"{violation.place}: {line}" if violation.place else line, file=sys.stderr)
