@@ -30,6 +30,10 @@ int64_t elements_of(const Operand& operand) {
   return elements;
 }
 
+bool is_dynamic(const Operand& operand) {
+  return operand.register_index >= 0 || operand.indirect || operand.term_count > 0;
+}
+
 nb::dict described(const Program& program, const Operand& operand) {
   nb::dict entry;
   entry["tile"] = program.tiles[static_cast<size_t>(operand.tile)].label;
@@ -37,7 +41,7 @@ nb::dict described(const Program& program, const Operand& operand) {
   entry["dtype"] = std::string(name(operand.dtype));
   entry["partitions"] = operand.partitions;
   entry["elements"] = elements_of(operand);
-  entry["is_dynamic"] = operand.register_index >= 0 || operand.indirect;
+  entry["is_dynamic"] = is_dynamic(operand);
   return entry;
 }
 
@@ -53,7 +57,7 @@ std::string key_of(const Program& program, const Instruction& instruction) {
     }
     key += text(";;", program.tiles[static_cast<size_t>(each.tile)].label, ',',
                 static_cast<int>(each.memory), ',', static_cast<int>(each.dtype), ',',
-                each.partitions, ',', elements_of(each), ',', each.register_index, each.indirect);
+                each.partitions, ',', elements_of(each), ',', is_dynamic(each));
   }
   return key;
 }

@@ -28,6 +28,9 @@ _BUILT_IN = frozenset(
 )
 """Those that kernels of nki-library call, and their like."""
 
+_CALLS = {"ParDim": "NM-GONE", "mod": "EN-MOD", "rms_norm": "SH-LIBBCAST"}
+"""Functions of nki.language, by their names here."""
+
 _WITH_BODIES = ("fori_loop", "while_loop")
 _FOREIGN = frozenset(("neuron_sim", "numpy", "torch", "ml_dtypes", *sys.stdlib_module_names))
 _MISSING = object()
@@ -82,9 +85,9 @@ def _of_function(function: Any, tree: ast.FunctionDef, is_kernel: bool) -> Itera
             yield broken("PY-BUILTIN", node, f"'{node.id}'")
         if isinstance(node, ast.Call):
             called = _value(function, node.func)
-            name = getattr(called, "__name__", "")
-            if name in ("rms_norm", "mod") and _is_of_language(called):
-                yield broken("SH-LIBBCAST" if name == "rms_norm" else "EN-MOD", node)
+            rule = _CALLS.get(getattr(called, "__name__", ""), "")
+            if rule and str(getattr(called, "__module__", "")).startswith("neuron_sim.nki."):
+                yield broken(rule, node)
 
 
 def _within(node: ast.AST) -> Iterator[ast.AST]:
@@ -171,7 +174,3 @@ def _is_unknown(function: Any, name: str) -> bool:
     value = getattr(builtins, name, None)
     is_error = isinstance(value, type) and issubclass(value, BaseException)
     return callable(value) and name not in _BUILT_IN and not is_error
-
-
-def _is_of_language(called: Any) -> bool:
-    return str(getattr(called, "__module__", "")).startswith("neuron_sim.nki.language")

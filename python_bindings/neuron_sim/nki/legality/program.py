@@ -23,6 +23,9 @@ def violations(call: Any, trace: Any, source: Any, returned: set[int]) -> Iterat
     """Of a program that was traced for a call; what tracing noted comes first. `returned`: the
     numbers of the arguments that the kernel returns."""
     yield from itertools.starmap(Violation, trace.noted)
+    for name, instructions in trace.control.named.items():
+        if len(instructions) > 1:
+            yield Violation("ME-DUPNAME", "", f"{len(instructions)} instructions are '{name}'")
     for each in call.inputs:
         if each.dtype is float8_e4m3fn:
             yield Violation("EN-FP8FN", "", f"'{each.name}'")
@@ -58,7 +61,8 @@ def _of_tensors(call: Any, trace: Any, source: Any, returned: set[int]) -> Itera
         if storage.buffer is private_hbm and is_output:
             yield Violation("ME-OUT", line, f"'{storage.name}'")
     if source.overflow:
-        yield Violation("ME-SBUF", "", source.overflow.partition("\n")[0].rstrip("."))
+        sentence = source.overflow.partition("\n")[0].rstrip(".")
+        yield Violation("ME-PSUM" if " in psum" in sentence else "ME-SBUF", "", sentence)
 
 
 def _is_sum(place: str) -> bool:
@@ -94,9 +98,10 @@ def _dtype_among(operands: _Operands, names: tuple, dtypes: tuple) -> str | None
     return next((f"'{name}' is {operands[name]['dtype']}" for name in found), None)
 
 
-def _integers(_: dict, operands: _Operands, __: dict) -> str | None:
-    names = [name for name in ("data", "reduce_res") if name in operands]
-    wrong = (name for name in names if _FLOAT not in operands[name]["dtype"])
+def _reduces_no_floats(_: dict, operands: _Operands, __: dict) -> str | None:
+    if "reduce_res" not in operands:
+        return "no reduce_res"
+    wrong = (name for name in ("data", "reduce_res") if _FLOAT not in operands[name]["dtype"])
     return next((f"'{name}' is {operands[name]['dtype']}" for name in wrong), None)
 
 
@@ -135,9 +140,15 @@ def _names_a_queue(operation: dict, _: _Operands, attributes: dict) -> str | Non
     return None if is_hardware or not operation["names_engine"] else f"on {operation['engine']}"
 
 
-def _is_dynamic_in_sbuf(_: dict, operands: _Operands, __: dict) -> str | None:
-    names = [name for name in ("dst", "src") if operands[name]["is_dynamic"]]
-    return next((f"'{each}'" for each in names if operands[each]["memory"] == "sbuf"), None)
+def _is_dynamic(*names: str) -> _Check:
+    """Breaks a rule where one of these operands is in SBUF at a place that is computed on chip."""
+
+    def check(_: dict, operands: _Operands, __: dict) -> str | None:
+        given = ((name, operands[name]) for name in names)
+        found = (name for name, o in given if o["memory"] == "sbuf" and o["is_dynamic"])
+        return next((f"'{name}'" for name in found), None)
+
+    return check
 
 
 _CHECKS: dict[str, tuple[tuple[str, _Check], ...]] = {
@@ -146,16 +157,16 @@ _CHECKS: dict[str, tuple[tuple[str, _Check], ...]] = {
     "dma_copy": (
         ("SH-DMAROW", _regroups),
         ("EN-HWDGE", _names_a_queue),
-        ("ME-SBDYN", _is_dynamic_in_sbuf),
+        ("ME-SBDYN", _is_dynamic("src")),
     ),
     "scalar_tensor_tensor": (("EN-DIV", _divides),),
-    "tensor_copy": (("EN-TC2", _on("Scalar")), ("ME-SBDYN", _is_dynamic_in_sbuf)),
+    "tensor_copy": (("EN-TC2", _on("Scalar")), ("ME-SBDYN", _is_dynamic("dst", "src"))),
     "tensor_partition_reduce": (("EN-PARTRED", _partition_reduces_integers),),
     "tensor_scalar": (
         ("EN-DIV", _divides),
         ("EN-OP32", _factor_is_not_fp32),
         ("EN-2MUL", _multiplies_twice),
     ),
-    "tensor_scalar_reduce": (("EN-TSRED", _integers), ("EN-DIV", _divides)),
+    "tensor_scalar_reduce": (("EN-TSRED", _reduces_no_floats), ("EN-DIV", _divides)),
     "tensor_tensor": (("EN-DIV", _divides), ("EN-GPTT1", _on("GpSimd"))),
 }
