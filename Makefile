@@ -21,6 +21,8 @@ export PYTHON ?= python3
 # setup needs the interpreter from outside the environment; all others use the environment's.
 IN_VENV := PATH="$(VENV)/bin:$$PATH"
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
+# Packages are installed without compiled modules: those that are imported are compiled once.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup setup-demo setup-lint build package wheel test-wheels demo test test-torch test-versions test-browser fuzz models test-sanitize test-threads coverage lint tidy format bench clean
 .NOTPARALLEL:

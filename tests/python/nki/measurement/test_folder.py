@@ -10,6 +10,7 @@ from measured_kernels import doubled, product
 from neuron_sim import settings
 from neuron_sim.nki import measurement
 from neuron_sim.nki.measurement import folder, program_file
+from neuron_sim.nki.measurement.tables import run_profile
 
 
 class Links(html.parser.HTMLParser):
@@ -103,6 +104,16 @@ def test_an_index_that_is_not_ours_is_one_sentence(profiled, content):
         measurement.record(doubled())
     assert "\n" not in str(refusal.value)
     assert names(profiled) == ["index.json"]
+
+
+def test_a_recording_that_unpacks_too_far_is_refused(profiled, monkeypatch):
+    measurement.record(doubled())
+    program = program_file.read(profiled / "01-doubled.neff", program_file.PROGRAM)
+    assert program.view(lambda run: run.kernel) == "doubled"
+    most = sum(column.nbytes for column in program.view(lambda run: run.columns).values())
+    monkeypatch.setattr(run_profile, "LARGEST_UNPACKED", most)  # less than with their headers
+    with pytest.raises(ValueError, match="01-doubled.neff has a recording that cannot be read"):
+        program.view(lambda run: run.kernel)
 
 
 def _record(columns):
