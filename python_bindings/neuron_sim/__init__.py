@@ -20,6 +20,7 @@ from neuron_sim.terminal.extras import explained as _explained
 from neuron_sim.torch_backend import registration as _registration
 
 if TYPE_CHECKING:
+    from neuron_sim.nki.check.verdict import check
     from neuron_sim.timeline.hardware import Architecture, Fact, architecture
     from neuron_sim.timeline.timing import TimedKernel, time_kernel, trace
 else:
@@ -39,6 +40,7 @@ __all__ = [
     "__version__",
     "_autoload",
     "architecture",
+    "check",
     "cmake_prefix_path",
     "library_path",
     "report",
@@ -48,6 +50,7 @@ __all__ = [
 ]
 
 _ON_FIRST_USE = {
+    "check": "neuron_sim.nki.check.verdict",
     **dict.fromkeys(("Architecture", "Fact", "architecture"), "neuron_sim.timeline.hardware"),
     **dict.fromkeys(("TimedKernel", "time_kernel", "trace"), "neuron_sim.timeline.timing"),
 }

@@ -1,6 +1,8 @@
 """The three moments at which a kernel is judged: before it is traced, when it is, when it runs."""
 
-from collections.abc import Callable, Iterable
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,20 @@ import numpy as np
 from neuron_sim.settings import legality
 
 from . import front_end, program
-from .violations import Violation, settle
+from .violations import Violation, holding, settle
+
+_collected: ContextVar[list[Violation] | None] = ContextVar("collected", default=None)
+
+
+@contextlib.contextmanager
+def collecting() -> Iterator[list[Violation]]:
+    """Inside, violations are entered in the list that it gives: at no level is one an error."""
+    found: list[Violation] = []
+    token = _collected.set(found)
+    try:
+        yield found
+    finally:
+        _collected.reset(token)
 
 
 def judge_source(call: Any) -> None:
@@ -37,6 +52,8 @@ def judge_array(kernel: Any, name: str, array: Any, converted: np.ndarray) -> No
 
 
 def _judge(kernel: Any, generation: int, found: Callable[[], Iterable[Violation]]) -> None:
-    wanted = legality()
-    if wanted != "off":
-        settle(kernel.name, found(), (kernel.language, generation), wanted)
+    where, collected = (kernel.language, generation), _collected.get()
+    if collected is not None:
+        collected += holding(found(), where)
+    elif (wanted := legality()) != "off":
+        settle(kernel.name, holding(found(), where), wanted)

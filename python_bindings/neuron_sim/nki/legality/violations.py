@@ -47,13 +47,17 @@ def sentence(kernel: str, violation: Violation) -> str:
     return f"{broken}: {rule.summary}{detail}; {rule.remedy}."
 
 
-def settle(kernel: str, found: Iterable[Violation], where: tuple[str, int], level: str) -> None:
+def holding(found: Iterable[Violation], where: tuple[str, int]) -> list[Violation]:
+    """Each once, without those of rules that do not hold for a (language, generation)."""
+    return [each for each in dict.fromkeys(found) if _rule(each).holds(*where)]
+
+
+def settle(kernel: str, found: list[Violation], level: str) -> None:
     """LegalityError for the first violation that `level` refuses; else one line on stderr per rule
-    and place. Rules that do not hold `where`, for (language, generation), do not count."""
-    holding = [each for each in dict.fromkeys(found) if _rule(each).holds(*where)]
-    refused = [each for each in holding if _rule(each).is_refused(level)]
+    and place."""
+    refused = [each for each in found if _rule(each).is_refused(level)]
     if not refused:
-        for each in holding:
+        for each in found:
             _tell(kernel, each)
         return
     first, *others = refused

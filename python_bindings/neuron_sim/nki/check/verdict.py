@@ -1,0 +1,203 @@
+"""check(): everything that is known about a kernel before it sees a chip, as one JSON object."""
+
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from neuron_sim.sanitizer import checking
+from neuron_sim.terminal.exit_codes import failures_of, sentence_of
+from neuron_sim.timeline.advice import advise
+
+from ..launch import sanitize
+from ..legality.judge import collecting
+from ..legality.rules import rules
+from ..legality.violations import sentence
+from ..measurement.interval import COVERAGE, interval, kind_of
+from .comparison import as_list, difference, widened
+from .values import input_sets
+
+SCHEMA = 1
+"""Version of the object; a later one may have more fields, and has those of this one."""
+
+PARTS = ("legal", "correct", "clean")
+"""Those that pass or not, in the order in which they are judged: legal, of which nothing can be
+said of the others where the kernel cannot be traced; None where one was not judged."""
+
+_FILE = re.compile(r'File "([^"]*)", line (\d+)')
+
+
+def check(
+    kernel: Any,
+    inputs: Mapping[str, Any],
+    reference: Callable[..., Any] | None = None,
+    *,
+    legality: str = "compiler",
+    seeds: Sequence[int] = (0, 1, 2),
+    tolerance: float | None = None,
+) -> dict[str, Any]:
+    """The verdict on an NKI kernel.
+
+    inputs: by parameter. Declared arrays, nki.typing.tensor[shape, dtype], get random and
+    adversarial values; arrays, such as indices, keep theirs. reference: gets the same by name and
+    returns what the kernel should (low-precision arrays come as fp32). legality: a level whose
+    rules count. tolerance: instead of that of the dtype. The object has schema, kernel,
+    architecture, passed, the PARTS, and performance (None for a kernel that cannot run). TypeError
+    for what is no kernel, ProgramError for a reference that fails.
+    """
+    if not (hasattr(kernel, "call") and type(kernel).__module__.startswith("neuron_sim.")):
+        raise TypeError(f"check takes an NKI kernel, not {kernel!r:.60}: it judges no other work.")
+    runs = list(input_sets(inputs, seeds))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of spills, which break a rule
+        found, traced, error, findings = _traced(kernel, runs[0][1])
+        result: dict[str, Any] = {
+            "schema": SCHEMA,
+            "kernel": getattr(kernel, "__name__", str(kernel)),
+            "architecture": kernel.call(**runs[0][1]).architecture,
+            "legal": _legal(kernel, found, error, legality),
+            "correct": None,
+            "clean": _clean(findings),
+            "performance": None,
+        }
+        if traced is not None:
+            result["correct"] = _correct(kernel, traced, runs, reference, tolerance)
+            result["performance"] = _performance(traced)
+    result["passed"] = all(result[part] is None or result[part]["passed"] for part in PARTS)
+    return result
+
+
+def _traced(kernel: Any, arguments: dict[str, Any]) -> tuple[list, Any, Exception | None, list]:
+    """(violations, the traced kernel or None, why it cannot run, the sanitizer's findings)."""
+    traced = error = None
+    with collecting() as found, checking.sanitize(raise_error=False) as findings:
+        try:
+            call = kernel.call(**_copied(arguments))
+            traced = call.trace_anew()
+            sanitize.report(traced.findings)
+            traced.run(call.arrays)
+        except Exception as raised:  # of the chip's limits, or of the kernel's own code
+            traced, error = None, raised
+    return found, traced, error, findings
+
+
+def _copied(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in arguments.items()}
+
+
+def _legal(kernel: Any, found: list, error: Exception | None, level: str) -> dict[str, Any]:
+    name = getattr(kernel, "__name__", "kernel")
+    told = [
+        {
+            "rule": each.rule,
+            "refused": rules()[each.rule].is_refused(level),
+            "line": each.place,
+            "sentence": sentence(name, each),
+            "source": rules()[each.rule].source,
+        }
+        for each in dict.fromkeys(found)
+    ]
+    told.sort(key=lambda each: not each["refused"])
+    if error is not None:
+        places = _FILE.findall("\n".join(getattr(error, "__notes__", ())))
+        text = sentence_of(error)
+        row = {"rule": type(error).__name__, "refused": True, "sentence": text, "source": ""}
+        told.append(row | {"line": ":".join(places[0]) if places else ""})
+        told.sort(key=lambda each: not each["refused"])
+    return {"passed": not any(each["refused"] for each in told), "level": level, "rules": told}
+
+
+def _clean(findings: list) -> dict[str, Any]:
+    told = [
+        {name: getattr(each, name) for name in ("rule", "severity", "message", "remedy")}
+        | {"line": each.source_line}
+        for each in findings
+    ]
+    return {"passed": all(each["severity"] != "error" for each in told), "findings": told}
+
+
+def _correct(
+    kernel: Any,
+    traced: Any,
+    runs: list[tuple[str, dict[str, Any]]],
+    reference: Callable[..., Any] | None,
+    tolerance: float | None,
+) -> dict[str, Any] | None:
+    """What the runs returned; None without a reference, where no input was touched."""
+    first_wrong, cheats, checked = None, [], 0
+    for name, arguments in runs if reference is not None else runs[:1]:
+        given = _copied(arguments)
+        wrong: dict[str, Any] | None = None
+        try:
+            got = as_list(traced.run(kernel.call(**given).arrays))
+        except Exception as error:  # of indices that it reads, say
+            wrong, got = {"output": None, "sentence": sentence_of(error)}, []
+        cheats += _cheats(given, arguments, got)
+        if reference is not None and wrong is None:
+            with failures_of("the reference"):
+                widths = {key: widened(each) for key, each in _copied(arguments).items()}
+                expected = as_list(reference(**widths))
+            wrong = difference(got, expected, tolerance)
+        checked += 1
+        if wrong is not None and first_wrong is None:
+            written = _lines_that_write(traced, wrong["output"])
+            first_wrong = {"inputs": name, **wrong, "written_at": written}
+    cheats = list(dict.fromkeys(cheats))
+    if reference is None and not cheats:
+        return None
+    passed = first_wrong is None and not cheats
+    return {"passed": passed, "runs": checked, "first_wrong": first_wrong, "cheats": cheats}
+
+
+def _cheats(given: dict[str, Any], before: dict[str, Any], got: list[np.ndarray]) -> list[str]:
+    """What a kernel did instead of computing a new result, one clause each."""
+    arrays = {name: each for name, each in given.items() if isinstance(each, np.ndarray)}
+    found = [
+        f"input '{name}' is overwritten"
+        for name, each in arrays.items()
+        if each.tobytes() != before[name].tobytes()
+    ]
+    for number, output in enumerate(got):
+        found += [
+            f"output {number} is the memory of input '{name}'"
+            for name, each in arrays.items()
+            if np.shares_memory(output, each)
+        ]
+    return found
+
+
+def _lines_that_write(traced: Any, output: int | None) -> list[str]:
+    """The lines of the kernel whose instructions write an output."""
+    numbers = traced.returned_numbers()
+    if output is None or output >= len(numbers):
+        return []
+    label = traced.source.arguments[numbers[output]]["label"]
+    lines = (
+        each["source"]
+        for each in traced.source.operations()
+        if each["operands"].get("dst", {}).get("tile") == label
+    )
+    return list(dict.fromkeys(lines))
+
+
+def _performance(traced: Any) -> dict[str, Any]:
+    """Simulated times, bytes of HBM against the least, what bounds the kernel and what would help
+    most."""
+    timing, counters = traced.time(), traced.program.counters(log=traced.log)
+    error, advice = interval(kind_of([timing])), advise(traced.program, traced.log)
+    used = [each for each in traced.source.arguments if each["read"] or each["written"]]
+    best = max(advice.what_if, key=lambda each: each.saved, default=None)
+    help_most = max(advice.findings, key=lambda each: each.share, default=None)
+    latency = timing["latency_us"]
+    return {
+        "latency_us": latency,
+        "interval_us": [error.low * latency, error.high * latency],
+        "interval_share": COVERAGE,
+        "bound": advice.bound,
+        "hbm_bytes": counters["hbm_read_bytes"] + counters["hbm_write_bytes"],
+        "least_hbm_bytes": sum(each["bytes"] for each in used),
+        "twice_as_fast_saves": None if best is None else {best.resource: best.saved},
+        "best_change": None if help_most is None else f"{help_most.title}: {help_most.text}",
+    }

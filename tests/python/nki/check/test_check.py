@@ -1,0 +1,164 @@
+"""neuron_sim.check: what is wrong with a kernel comes first in its part of the verdict, and the
+corrected kernel passes: a loop in which a program writes kernels."""
+
+import json
+
+import neuron_sim
+import neuron_sim.nki as nki
+import neuron_sim.nki.isa as nisa
+import neuron_sim.nki.language as nl
+import neuron_sim.nki.typing as nt
+import numpy as np
+import pytest
+from neuron_sim.terminal.exit_codes import ProgramError
+
+INPUTS = {name: nt.tensor[[128, 64], nl.float32] for name in "ab"}
+
+
+def added(a, b):
+    return a + b
+
+
+step = nl.add  # which tests replace: closures are not legal
+
+
+@nki.jit
+def kernel(a, b):
+    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+    nl.store(out, step(nl.load(a), nl.load(b)))
+    return out
+
+
+def by_comprehension(x, y):
+    first, second = [each for each in (x, y) if each is not None]
+    return nl.add(first, second)
+
+
+def by_raise(x, y):
+    if x.shape[0] > 128:
+        raise ValueError
+    return nl.add(x, y)
+
+
+def by_repr(x, y):
+    return nl.add(x, y) if repr(x.shape) else x
+
+
+def by_division(x, y):
+    return nl.divide(nl.add(x, y), nl.full((128, 64), 1.0, nl.float32))
+
+
+def by_difference(x, y):
+    return nl.subtract(x, y)
+
+
+def by_half(x, y):
+    total = nl.add(x, y)
+    nisa.memset(dst=total[:, 32:64], value=0.0)
+    return total
+
+
+def by_constant(x, y):
+    return nl.full((128, 64), float(np.random.default_rng(0).standard_normal()), nl.float32)
+
+
+def by_bfloat16(x, y):
+    return nl.add(x, y, dtype=nl.bfloat16)
+
+
+def by_garbage(x, y):
+    total = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_tensor(dst=total[:, 0:32], data1=x[:, 0:32], data2=y[:, 0:32], op=nl.add)
+    return total
+
+
+def by_row(x, y):
+    return nl.add(x[1:2, :], y[1:2, :])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "part", "cause"),
+    [
+        (by_comprehension, "legal", "PY-COMP"),
+        (by_raise, "legal", "PY-RAISE"),
+        (by_repr, "legal", "PY-BUILTIN"),
+        (by_division, "legal", "EN-DIV"),
+        (by_row, "legal", "start partition 1 of 1 partitions must be a multiple of 32"),
+        (by_difference, "correct", [0, 0]),
+        (by_half, "correct", [0, 32]),
+        (by_constant, "correct", [0, 0]),
+        (by_bfloat16, "correct", [0, 0]),
+        (by_garbage, "clean", "uninitialised-read"),
+    ],
+)
+def test_a_wrong_kernel_is_named_by_its_cause_and_the_corrected_one_passes(
+    wrong, part, cause, monkeypatch
+):
+    monkeypatch.setitem(globals(), "step", wrong)
+    tolerance = 1e-6 if wrong is by_bfloat16 else None
+    result = neuron_sim.check(kernel, INPUTS, added, tolerance=tolerance)
+    assert not result["passed"] and not result[part]["passed"]
+    assert json.loads(json.dumps(result)) == result and result["schema"] == 1
+    if part == "legal":
+        first = result["legal"]["rules"][0]
+        assert first["rule"] == cause or first["sentence"].startswith(cause)
+        assert first["line"].startswith(__file__)
+    elif part == "correct":
+        place = result["correct"]["first_wrong"]
+        assert place["inputs"] == "random 0"
+        assert place["index"] == cause or wrong is by_bfloat16
+        assert place["written_at"][0].startswith(__file__)
+    else:
+        assert result["clean"]["findings"][0]["rule"] == cause
+    monkeypatch.setitem(globals(), "step", nl.add)
+    assert neuron_sim.check(kernel, INPUTS, added, tolerance=tolerance)["passed"]
+
+
+@nki.jit
+def in_place(a, b):
+    nl.store(a, nl.add(nl.load(a), nl.load(b)))
+    return a
+
+
+def test_a_right_kernel_passes_with_its_time_and_bytes():
+    result = neuron_sim.check(kernel, INPUTS, added)
+    assert result["passed"] and result["legal"]["rules"] == [] and result["correct"]["runs"] == 6
+    speed = result["performance"]
+    assert speed["hbm_bytes"] == speed["least_hbm_bytes"] == 3 * 128 * 64 * 4
+    assert speed["interval_us"][0] < speed["latency_us"] < speed["interval_us"][1]
+
+
+def test_an_input_that_is_overwritten_and_returned_is_a_cheat():
+    result = neuron_sim.check(in_place, INPUTS, added)
+    assert result["correct"]["first_wrong"] is None and not result["passed"]
+    assert result["correct"]["cheats"] == [
+        "input 'a' is overwritten",
+        "output 0 is the memory of input 'a'",
+    ]
+
+
+@pytest.mark.parametrize(("dtype", "error"), [(nl.bfloat16, 2**-9), (nl.int32, 0)])
+def test_the_tolerance_is_that_of_the_dtype_of_the_output(dtype, error):
+    inputs = {name: nt.tensor[[128, 64], dtype] for name in "ab"}
+    assert neuron_sim.check(kernel, inputs, added)["passed"]
+    off = neuron_sim.check(kernel, inputs, lambda a, b: (a + b) * (1 + 20 * error) + (error == 0))
+    assert not off["correct"]["passed"]
+
+
+def test_a_result_of_another_shape_or_number_is_told():
+    flat = neuron_sim.check(kernel, INPUTS, lambda a, b: (a + b).ravel())
+    assert flat["correct"]["first_wrong"]["sentence"] == "shape [128, 64], not [8192]"
+    two = neuron_sim.check(kernel, INPUTS, lambda a, b: (a, b))
+    assert two["correct"]["first_wrong"]["sentence"] == "1 outputs, not 2"
+
+
+def test_without_a_reference_nothing_is_called_correct():
+    result = neuron_sim.check(kernel, INPUTS)
+    assert result["correct"] is None and result["passed"]
+
+
+def test_what_is_no_kernel_and_a_reference_that_fails_are_errors():
+    with pytest.raises(TypeError, match="check takes an NKI kernel, not <function added"):
+        neuron_sim.check(added, INPUTS, added)
+    with pytest.raises(ProgramError, match="^the reference: "):
+        neuron_sim.check(kernel, INPUTS, lambda a, b: a @ b)
