@@ -25,6 +25,16 @@ bool IndexCheck::holds(const Sizes& shape) const {
   return index.low >= 0 && index.high < size;
 }
 
+TensorView TensorView::dense(const Sizes& shape, int axis) {
+  TensorView result{axis, shape, Sizes(shape.size(), 1), {}, {}, {}};
+  int64_t step = 1;
+  for (size_t d = shape.size(); d-- > static_cast<size_t>(axis + 1);) {
+    result.steps[d] = step;
+    if (__builtin_mul_overflow(step, shape[d], &step)) step = INT64_MAX;  // no memory has so many
+  }
+  return result;
+}
+
 void TensorView::append(int64_t size, int64_t step) {
   if (shape.is_full()) fail(text("a tensor has more than ", kMaximumDimensions, " dimensions."));
   shape.push_back(size);

@@ -38,6 +38,8 @@ struct TensorView {
   Position partition, start;
   std::vector<IndexCheck> checks;
 
+  /// The whole of a new tensor: dense, in HBM or on chip after the partitions in dimension `axis`.
+  static TensorView dense(const Sizes& shape, int axis);
   /// KernelError for more than kMaximumDimensions.
   void append(int64_t size, int64_t step);
   /// Moves the first element along a dimension of `of`. IndexOverflow.

@@ -46,16 +46,9 @@ nb::object whole_of(const TensorObject* tensor) {
   return nb::handle(storage).attr("whole_as")(nb::handle(dtype));
 }
 
-/// A number that Python set beside the index tile of a tensor.
-int64_t number_in(const TensorObject* tensor, int field) {
-  int64_t number = 0;
-  must(read_integer(tensor->field[field], number));
-  return number;
-}
-
 /// Sizes and steps for the View of a tensor.
-void read_dimensions(TensorObject* tensor, const TensorView& view,
-                     std::vector<Dimension>& dimensions) {
+void read_dimensions(TensorObject* tensor, std::vector<Dimension>& dimensions) {
+  const TensorView& view = tensor->view;
   const auto first = static_cast<size_t>(std::max(view.axis, 0));
   for (size_t d = 0; d < first; ++d) {
     if (view.shape[d] != 1) refuse(&tensor->ob_base, "blocks_before_partitions");
@@ -65,8 +58,7 @@ void read_dimensions(TensorObject* tensor, const TensorView& view,
   }
   const bool is_indirect = view.axis < 0 && !is_absent(tensor->field[TensorObject::kIndex]);
   if (is_indirect) {
-    dimensions.at(0) = {std::min(view.shape[0], number_in(tensor, TensorObject::kIndexRows)),
-                        number_in(tensor, TensorObject::kIndexStride)};
+    dimensions.at(0) = {std::min<int64_t>(view.shape[0], tensor->index_rows), tensor->index_stride};
   }
   if (dimensions.size() > kMaximumRank) merge(dimensions, view.axis < 0 && !is_indirect ? 0 : 1);
   if (dimensions.empty()) dimensions.push_back({1, 1});
@@ -80,15 +72,15 @@ bool is_splittable(const std::vector<Dimension>& dimensions) {
 }
 
 /// The View with its run-time part: a register or an index tile.
-nb::object with_dynamic_parts(TensorObject* tensor, const TensorView& pattern, nb::object view) {
+nb::object with_dynamic_parts(TensorObject* tensor, nb::object view) {
   if (!is_absent(tensor->field[TensorObject::kRegister])) {
     view = nb::handle(&tensor->ob_base).attr("_at_register")(view);
   }
-  if (pattern.axis >= 0 || is_absent(tensor->field[TensorObject::kIndex])) return view;
-  const int64_t rows = number_in(tensor, TensorObject::kIndexRows);
+  if (tensor->view.axis >= 0 || is_absent(tensor->field[TensorObject::kIndex])) return view;
+  const int64_t rows = tensor->index_rows;
   const auto& plain = nb::cast<const View&>(view);
-  return nb::cast(pattern.shape[0] <= rows ? plain.indirect(rows)
-                                           : plain.indirect(rows, pattern.shape[0]));
+  return nb::cast(tensor->view.shape[0] <= rows ? plain.indirect(rows)
+                                                : plain.indirect(rows, tensor->view.shape[0]));
 }
 
 /// The View of a tensor that has a storage.
@@ -97,9 +89,9 @@ nb::object made_access(TensorObject* tensor) {
   std::vector<Dimension> dimensions = std::exchange(kept, {});
   dimensions.clear();
   if (!is_absent(tensor->field[TensorObject::kDynamic])) refuse(&tensor->ob_base, "dynamic_index");
-  const TensorView pattern = view_of(&tensor->ob_base);
-  with_name_of(&tensor->ob_base, [&] { pattern.check_bounds(); });
-  read_dimensions(tensor, pattern, dimensions);
+  const TensorView& pattern = tensor->view;
+  run_checks(&tensor->ob_base);
+  read_dimensions(tensor, dimensions);
   const nb::object whole = whole_of(tensor);
   nb::object view;
   try {
@@ -111,7 +103,7 @@ nb::object made_access(TensorObject* tensor) {
     throw nb::python_error();
   }
   kept = std::move(dimensions);
-  return with_dynamic_parts(tensor, pattern, view);
+  return with_dynamic_parts(tensor, view);
 }
 
 /// In loops, the last use of a tensor matters.

@@ -28,8 +28,7 @@ bool fits(const PendingObject* pending, PyObject* target, PyObject* value) {
   const TensorObject* to = as_tensor(target);
   const TensorObject* from = as_tensor(value);
   using Field = TensorObject;
-  return to->field[Field::kAxis] != Py_None &&
-         is_equal(to->field[Field::kShape], from->field[Field::kShape]) &&
+  return to->view.axis >= 0 && to->view.shape == from->view.shape &&
          !(pending->is_explicit && to->field[Field::kDtype] != from->field[Field::kDtype]) &&
          !(pending->in_psum && !storage_of(target)->in_psum);
 }
@@ -45,10 +44,8 @@ bool check_product(TraceObject* trace, PyObject* storage, bool accumulates) {
   return done.is_valid();
 }
 
-bool depends_on(PyObject* address, const LoopObject* loop) {
-  if (!is_expression(address)) return false;
-  const auto& terms = expression_of(address).position.terms;
-  return std::any_of(terms.begin(), terms.end(),
+bool depends_on(const Position& address, const LoopObject* loop) {
+  return std::any_of(address.terms.begin(), address.terms.end(),
                      [&](const Term& term) { return term.loop == &loop->loop; });
 }
 
@@ -63,8 +60,8 @@ bool is_suspicious(const TraceObject* trace, PyObject* target) {
     if (storage->made_at >= loop->opened_at || storage->last_use > loop->opened_at) return false;
     const bool is_affine =
         PyUnicode_CompareWithASCIIString(loop->field[LoopObject::kKind], "affine") == 0;
-    if (is_affine && !depends_on(tensor->field[TensorObject::kStart], loop) &&
-        !depends_on(tensor->field[TensorObject::kPartition], loop)) {
+    if (is_affine && !depends_on(tensor->view.start, loop) &&
+        !depends_on(tensor->view.partition, loop)) {
       return true;
     }
   }
@@ -90,7 +87,7 @@ enum class Done { kYes, kNo, kError };
 Done assign(PyObject* target, PyObject* value) {
   StorageObject* storage = storage_of(target);
   TraceObject* trace = as_trace(storage->field[StorageObject::kTrace]);
-  if (target == value && as_tensor(target)->field[TensorObject::kAxis] != Py_None) {
+  if (target == value && is_on_chip(target)) {
     storage->written = 1;
     return Done::kYes;
   }
@@ -108,8 +105,7 @@ Done accumulate(PyObject* target, PyObject* value) {
   TraceObject* trace = as_trace(storage->field[StorageObject::kTrace]);
   const PendingObject* found = unshared_result(trace, value);
   if (found == nullptr || !found->accumulates || !storage->in_psum ||
-      !is_equal(as_tensor(target)->field[TensorObject::kShape],
-                as_tensor(value)->field[TensorObject::kShape])) {
+      shape_of(target) != shape_of(value)) {
     return Done::kNo;
   }
   // The scope is checked before anything is emitted.

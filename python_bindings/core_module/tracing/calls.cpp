@@ -16,11 +16,8 @@ namespace {
 bool is_plain_in_hbm(PyObject* object) {
   if (!is_tensor(object)) return false;
   const TensorObject* tensor = as_tensor(object);
-  return tensor->field[TensorObject::kAxis] == Py_None &&
-         !is_absent(tensor->field[TensorObject::kStorage]) &&
-         is_absent(tensor->field[TensorObject::kIndex]) &&
-         PyTuple_CheckExact(tensor->field[TensorObject::kShape]) != 0 &&
-         PyTuple_GET_SIZE(tensor->field[TensorObject::kShape]) >= 2;
+  return tensor->view.axis < 0 && !is_absent(tensor->field[TensorObject::kStorage]) &&
+         is_absent(tensor->field[TensorObject::kIndex]) && tensor->view.shape.size() >= 2;
 }
 
 /// Whether it is a tile in SBUF, or a result that will be one.
@@ -40,13 +37,11 @@ bool is_number(PyObject* object, long number) {
 /// Whether it is one fp32 number per partition, [P, 1].
 bool is_column(PyObject* object) {
   if (!is_tensor(object) || dtype_of(object) != constants.float32) return false;
-  PyObject* shape = shape_of(object);
-  return PyTuple_CheckExact(shape) != 0 && PyTuple_GET_SIZE(shape) == 2 &&
-         is_number(PyTuple_GET_ITEM(shape, 1), 1);
+  return shape_of(object).size() == 2 && shape_of(object)[1] == 1;
 }
 
 /// Whether a mask leaves all of a shape: 1, 0, or -1 with an error.
-int leaves_all(PyObject* mask, PyObject* shape) {
+int leaves_all(PyObject* mask, const Sizes& shape) {
   if (mask == Py_None) return 1;
   if (Py_TYPE(mask) != classes.mask) return 0;
   try {
@@ -84,9 +79,7 @@ PyObject* plain_load(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   const int all = leaves_all(arguments[1], shape_of(src));
   if (all < 0) return nullptr;
   const Builder* builder = open_builder(trace->field[TraceObject::kBuilder]);
-  PyObject* partitions = PyTuple_GET_ITEM(shape_of(src), 0);
-  if (all == 0 || builder == nullptr || PyLong_CheckExact(partitions) == 0 ||
-      PyLong_AsLong(partitions) > builder->limits().partitions) {
+  if (all == 0 || builder == nullptr || shape_of(src)[0] > builder->limits().partitions) {
     Py_RETURN_NONE;
   }
   return result_like(trace, src, instructions.dma_copy, src);
@@ -97,14 +90,10 @@ PyObject* plain_store(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   TraceObject* trace = running_trace();
   PyObject *dst = arguments[0], *value = arguments[1];
   if (count != 3 || trace == nullptr || !is_plain_in_hbm(dst) || !is_in_sbuf(value) ||
-      storage_of(dst)->is_mutable == 0 || !is_equal(shape_of(dst), shape_of(value))) {
+      storage_of(dst)->is_mutable == 0 || shape_of(dst) != shape_of(value)) {
     Py_RETURN_NONE;
   }
-  PyObject* steps = as_tensor(dst)->field[TensorObject::kSteps];
-  if (PyTuple_CheckExact(steps) == 0 || PyTuple_GET_SIZE(steps) == 0 ||
-      is_number(PyTuple_GET_ITEM(steps, 0), 1)) {
-    Py_RETURN_NONE;
-  }
+  if (as_tensor(dst)->view.steps[0] == 1) Py_RETURN_NONE;
   if (arguments[2] == Py_None && PyList_GET_SIZE(trace->field[TraceObject::kLoops]) > 0) {
     const nb::object repeats = nb::steal(trace_repeats(&trace->ob_base, dst));
     if (!repeats.is_valid()) return nullptr;
@@ -127,16 +116,10 @@ PyObject* plain_product(PyObject*, PyObject* const* arguments, Py_ssize_t count)
   if (count != 4 || trace == nullptr || !is_in_sbuf(stationary) || !is_in_sbuf(moving)) {
     Py_RETURN_NONE;
   }
-  PyObject *rows = shape_of(stationary), *columns = shape_of(moving);
-  if (PyTuple_CheckExact(rows) == 0 || PyTuple_CheckExact(columns) == 0 ||
-      PyTuple_GET_SIZE(rows) != 2 || PyTuple_GET_SIZE(columns) != 2) {
-    Py_RETURN_NONE;
-  }
-  const nb::object shape =
-      nb::steal(PyTuple_Pack(2, PyTuple_GET_ITEM(rows, 1), PyTuple_GET_ITEM(columns, 1)));
-  if (!shape.is_valid()) return nullptr;
+  const Sizes &rows = shape_of(stationary), &columns = shape_of(moving);
+  if (rows.size() != 2 || columns.size() != 2) Py_RETURN_NONE;
   return deferred(
-      trace, {.shape = shape.ptr(),
+      trace, {.shape = {rows[1], columns[1]},
               .dtype = constants.float32,
               .emit = instructions.nc_matmul,
               .operands = PyTuple_Pack(5, stationary, moving, Py_False, arguments[2], arguments[3]),
@@ -189,7 +172,7 @@ PyObject* plain_pair(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   PyObject *a = arguments[0], *b = arguments[1];
   static PyObject* engine = PyUnicode_InternFromString("auto");
   if (count != 3 || trace == nullptr || !is_tensor(a) || !is_tensor(b) ||
-      dtype_of(a) != dtype_of(b) || !is_equal(shape_of(a), shape_of(b))) {
+      dtype_of(a) != dtype_of(b) || shape_of(a) != shape_of(b)) {
     Py_RETURN_NONE;
   }
   PyObject* name = listed_name(arguments[2]);
@@ -219,12 +202,10 @@ PyObject* plain_reduction(PyObject*, PyObject* const* arguments, Py_ssize_t coun
   PyObject* x = arguments[1];
   static PyObject* one = PyLong_FromLong(1);
   if (count != 3 || trace == nullptr || !is_on_chip(x) || !is_number(arguments[2], 1) ||
-      PyTuple_CheckExact(shape_of(x)) == 0 || PyTuple_GET_SIZE(shape_of(x)) != 2) {
+      shape_of(x).size() != 2) {
     Py_RETURN_NONE;
   }
-  const nb::object shape = nb::steal(PyTuple_Pack(2, PyTuple_GET_ITEM(shape_of(x), 0), one));
-  if (!shape.is_valid()) return nullptr;
-  return deferred(trace, {.shape = shape.ptr(),
+  return deferred(trace, {.shape = {shape_of(x)[0], 1},
                           .dtype = dtype_of(x),
                           .emit = instructions.tensor_reduce,
                           .operands = PyTuple_Pack(3, x, arguments[0], one)});
@@ -233,17 +214,18 @@ PyObject* plain_reduction(PyObject*, PyObject* const* arguments, Py_ssize_t coun
 }  // namespace
 
 PyMethodDef plain_calls[] = {
-    {"plain_load", fast(plain_load), METH_FASTCALL, "(src, mask): nl.load without a dtype."},
-    {"plain_store", fast(plain_store), METH_FASTCALL,
+    {"plain_load", fast(slot<plain_load>), METH_FASTCALL, "(src, mask): nl.load without a dtype."},
+    {"plain_store", fast(slot<plain_store>), METH_FASTCALL,
      "(dst, value, mask): nl.store of a tile as it is; True when it is done."},
-    {"plain_product", fast(plain_product), METH_FASTCALL,
+    {"plain_product", fast(slot<plain_product>), METH_FASTCALL,
      "(stationary, moving, is_stationary_onezero, is_moving_onezero): a product in PSUM."},
-    {"plain_activation", fast(plain_activation), METH_FASTCALL, "(op, data, bias, scale)."},
-    {"plain_scalar", fast(plain_scalar), METH_FASTCALL, "(data, op0, operand0, op1, operand1)."},
-    {"plain_pair", fast(plain_pair), METH_FASTCALL, "(data1, data2, op)."},
-    {"plain_unary", fast(plain_unary), METH_FASTCALL, "(name, x): an activation."},
-    {"plain_copy", plain_copy, METH_O, "(src): a copy of a tile."},
-    {"plain_reduction", fast(plain_reduction), METH_FASTCALL,
+    {"plain_activation", fast(slot<plain_activation>), METH_FASTCALL, "(op, data, bias, scale)."},
+    {"plain_scalar", fast(slot<plain_scalar>), METH_FASTCALL,
+     "(data, op0, operand0, op1, operand1)."},
+    {"plain_pair", fast(slot<plain_pair>), METH_FASTCALL, "(data1, data2, op)."},
+    {"plain_unary", fast(slot<plain_unary>), METH_FASTCALL, "(name, x): an activation."},
+    {"plain_copy", slot<plain_copy>, METH_O, "(src): a copy of a tile."},
+    {"plain_reduction", fast(slot<plain_reduction>), METH_FASTCALL,
      "(op, x, axis): the columns of a tile reduced."},
     {"emitted", fast(emitted), METH_FASTCALL,
      "(name=None): the handle of the instruction that was emitted last."},

@@ -4,7 +4,6 @@
 #include <new>
 #include <utility>
 
-#include "device/tracing/tensor_view.h"
 #include "python_bindings/core_module/tracing/structures.h"
 
 namespace neuron_sim::tracing {
@@ -40,14 +39,15 @@ void for_loops(const Mask& mask, Use use) {
   for (const IndexExpression& condition : mask.conditions) for_loops(condition, use);
 }
 template <class Use>
-void for_loops(const std::vector<IndexCheck>& checks, Use use) {
-  for (const IndexCheck& check : checks) for_loops(check.start, use);
+void for_loops(const TensorView& view, Use use) {
+  for_loops(view.partition, use);
+  for_loops(view.start, use);
+  for (const IndexCheck& check : view.checks) for_loops(check.start, use);
 }
 
-/// Gives a held value another one.
+/// Gives a value that an object holds another one.
 template <class Value>
-void hold(PyObject* object, const Value& value) {
-  Value& own = held<Value>(object);
+void hold(Value& own, const Value& value) {
   for_loops(value, [](nanobind::handle loop) { loop.inc_ref(); });
   const Value old = std::exchange(own, value);
   for_loops(old, [](nanobind::handle loop) { loop.dec_ref(); });

@@ -51,7 +51,7 @@ int initialise_expression(PyObject* self, PyObject* arguments, PyObject*) {
     made.shape = sizes_of(shape);
     if (made.shape.size() != made.steps.size()) fail("steps do not fit shape.");
   }
-  hold(self, made);
+  hold(held<IndexExpression>(self), made);
   return 0;
 }
 

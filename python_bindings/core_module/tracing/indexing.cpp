@@ -127,15 +127,14 @@ Kind kind_of(std::span<PyObject* const> items, bool numbers_only) {
 /// tensor[items] of a kind.
 nb::object made_of(PyObject* tensor, std::span<PyObject* const> items, Kind kind) {
   if (kind == Kind::kMixed) refuse(tensor, "mixed_indices");
-  const TensorView old = view_of(tensor);
-  Subscript subscript(old);
+  Subscript subscript(view_of(tensor));
   return with_name_of(tensor, [&] {
     if (kind == Kind::kIndexTensors) {
       apply_gather(subscript, items);
     } else {
       apply_ranges(subscript, tensor, items);
     }
-    return tensor_of(tensor, subscript.result(), &old);
+    return tensor_of(tensor, subscript.result());
   });
 }
 

@@ -22,18 +22,19 @@ Number number_of_other(PyObject* value, int64_t& number) {
   return overflow == 0 || overflows() ? Number::kFound : Number::kError;
 }
 
-Sizes sizes_of(PyObject* tuple) {
-  if (tuple == nullptr || PyTuple_Check(tuple) == 0) {
-    fail("the sizes and steps of a tensor are tuples.", ErrorKind::kType);
-  }
-  const Py_ssize_t count = PyTuple_GET_SIZE(tuple);
+Sizes sizes_of(PyObject* sequence) {
+  const auto items =
+      nanobind::steal(PySequence_Fast(sequence, "the sizes and steps of a tensor are tuples."));
+  if (!items.is_valid()) throw nanobind::python_error();
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.ptr());
   if (count > static_cast<Py_ssize_t>(kMaximumDimensions)) {
     fail(text("a tensor has ", count, " dimensions, more than ", kMaximumDimensions, "."));
   }
   Sizes sizes;
   for (Py_ssize_t i = 0; i < count; ++i) {
     int64_t size = 0;
-    if (!read_integer(PyTuple_GET_ITEM(tuple, i), size)) throw nanobind::python_error();
+    if (!read_integer(PySequence_Fast_GET_ITEM(items.ptr(), i), size))
+      throw nanobind::python_error();
     sizes.push_back(size);
   }
   return sizes;

@@ -32,8 +32,9 @@ inline bool read_integer(PyObject* value, int64_t& number) {
   if (number_kind == Number::kNone) nanobind::steal(PyNumber_Index(value));  // sets the error
   return number_kind == Number::kFound;
 }
-/// The integers of a tuple. Throws python_error, or KernelError for more than kMaximumDimensions.
-Sizes sizes_of(PyObject* tuple);
+/// The integers of a tuple or list. Throws python_error, or KernelError for more than
+/// kMaximumDimensions.
+Sizes sizes_of(PyObject* sequence);
 /// New reference.
 PyObject* tuple_of(const Sizes& sizes);
 

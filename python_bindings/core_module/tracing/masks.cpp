@@ -19,7 +19,7 @@ int initialise_mask(PyObject* self, PyObject* arguments, PyObject*) {
     }
     mask.conditions.push_back(expression_of(each.ptr()));
   }
-  hold(self, mask);
+  hold(held<Mask>(self), mask);
   return 0;
 }
 
@@ -52,7 +52,7 @@ void bind_mask(nb::module_& module) {
   new_type(module, spec);
 }
 
-std::optional<std::vector<Box>> boxes_of(PyObject* mask, PyObject* shape) {
+std::optional<std::vector<Box>> boxes_of(PyObject* mask, const Sizes& shape) {
   if (mask == Py_None || mask == Py_True) return std::nullopt;
   if (mask == Py_False) return std::vector<Box>();
   if (Py_TYPE(mask) != classes.mask) {
@@ -62,7 +62,7 @@ std::optional<std::vector<Box>> boxes_of(PyObject* mask, PyObject* shape) {
                  nb::cast<std::string>(nb::handle(Py_TYPE(mask)).attr("__name__")).c_str());
     throw nb::python_error();
   }
-  return boxes(held<Mask>(mask), sizes_of(shape));
+  return boxes(held<Mask>(mask), shape);
 }
 
 PyObject* boxes_in(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
@@ -70,7 +70,7 @@ PyObject* boxes_in(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
     PyErr_SetString(PyExc_TypeError, "boxes() takes a mask and a shape.");
     return nullptr;
   }
-  const auto left = boxes_of(arguments[0], arguments[1]);
+  const auto left = boxes_of(arguments[0], sizes_of(arguments[1]));
   if (!left) Py_RETURN_NONE;
   nb::list result;
   for (const Box& box : *left) {

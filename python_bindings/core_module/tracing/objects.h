@@ -51,7 +51,6 @@ extern Instructions instructions;
 /// The base types; their Python classes derive from them.
 extern PyTypeObject* loop_type;
 extern PyTypeObject* expression_type;
-extern PyTypeObject* checks_type;
 extern PyTypeObject* storage_type;
 extern PyTypeObject* tensor_type;
 extern PyTypeObject* pending_type;
@@ -72,7 +71,7 @@ void bind_expression(nanobind::module_& module);
 
 // masks.cpp
 /// The boxes that a mask, a bool or None leaves of a shape, as boxes().
-std::optional<std::vector<Box>> boxes_of(PyObject* mask, PyObject* shape);
+std::optional<std::vector<Box>> boxes_of(PyObject* mask, const Sizes& shape);
 /// The same for Python: None for all of it, or a list.
 PyObject* boxes_in(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
 void bind_mask(nanobind::module_& module);
@@ -85,36 +84,31 @@ void bind_tensor(nanobind::module_& module);
 inline TensorObject* as_tensor(PyObject* object) { return reinterpret_cast<TensorObject*>(object); }
 inline bool is_tensor(PyObject* object) { return Py_TYPE(object) == classes.tensor; }
 inline bool is_absent(PyObject* field) { return field == nullptr || field == Py_None; }
-inline PyObject* shape_of(PyObject* tensor) {
-  return as_tensor(tensor)->field[TensorObject::kShape];
-}
+inline const Sizes& shape_of(PyObject* tensor) { return as_tensor(tensor)->view.shape; }
 inline PyObject* dtype_of(PyObject* tensor) {
   return as_tensor(tensor)->field[TensorObject::kDtype];
 }
 /// Whether it is a tile, or a result that will be one.
 inline bool is_on_chip(PyObject* object) {
-  return is_tensor(object) && as_tensor(object)->field[TensorObject::kAxis] != Py_None;
-}
-/// Whether two objects compare equal; false for those that cannot be compared.
-inline bool is_equal(PyObject* a, PyObject* b) {
-  const int equal = PyObject_RichCompareBool(a, b, Py_EQ);
-  if (equal < 0) PyErr_Clear();
-  return equal == 1;
+  return is_tensor(object) && as_tensor(object)->view.axis >= 0;
 }
 /// Throws python_error unless `good`.
 void must(bool good);
-/// A Tensor of these fields, which are borrowed. New reference.
-TensorObject* new_tensor(PyObject* storage, PyObject* shape, PyObject* dtype, PyObject* steps,
-                         PyObject* axis, PyObject* partition, PyObject* start);
+/// A Tensor, of a storage or null. Throws python_error.
+nanobind::object new_tensor(PyObject* storage, PyObject* dtype, const TensorView& view);
 /// The view of a tensor, which gets a storage.
-TensorView view_of(PyObject* tensor);
-/// Another view of the storage of a tensor. `old`: the tensor's own, if it is known.
-nanobind::object tensor_of(PyObject* tensor, const TensorView& view,
-                           const TensorView* old = nullptr);
-/// The same for Python, of the fields shape, steps, axis, partition and start; derived() checks the
-/// indices of the tensor first.
+const TensorView& view_of(PyObject* tensor);
+/// The dimension that counts partitions: -1 for None.
+inline int axis_of(PyObject* axis) {
+  return axis == Py_None ? -1 : static_cast<int>(position_of(axis).constant);
+}
+/// Another view of the storage of a tensor.
+nanobind::object tensor_of(PyObject* tensor, const TensorView& view);
+/// The same for Python, of shape, steps, axis, partition and start; derived() checks the indices of
+/// the tensor first.
 PyObject* tensor_same_storage(PyObject* self, PyObject* const* fields, Py_ssize_t count);
 PyObject* tensor_derived(PyObject* self, PyObject* const* fields, Py_ssize_t count);
+PyObject* as_column(PyObject* self, PyObject*);
 /// The bounds of all indices, over all trips of the loops and positions of the tile.
 void run_checks(PyObject* tensor);
 PyObject* checked(PyObject* self, PyObject*);
@@ -126,7 +120,6 @@ PyObject* pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t coun
 PyObject* shared_pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
 /// Elements of a partition of the storage in the dtype of a tensor.
 PyObject* row_of(PyObject* self, void*);
-void bind_checks(nanobind::module_& module);
 
 // access.cpp
 /// The View of exactly this access pattern, as `Tensor.access`. New reference.
@@ -163,7 +156,7 @@ PyObject* trace_result(PyObject* self, PyObject* const* arguments, Py_ssize_t co
                        PyObject* names);
 /// The properties of a result; `operands` is a new reference, the others are borrowed.
 struct Result {
-  PyObject* shape;
+  Sizes shape;
   PyObject* dtype;
   PyObject* emit;
   PyObject* operands;
@@ -199,6 +192,8 @@ PyObject* trace_settled_into(PyObject* self, PyObject* const* arguments, Py_ssiz
 /// Trace.plain_tile(shape, dtype, buffer, name): a new tile that is placed automatically; None when
 /// it is not of that kind.
 PyObject* plain_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
+/// Trace._tile(shape, dtype, buffer, name): a new tile of the package's own.
+PyObject* trace_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
 /// Gives a result a tile; `place`: where the kernel makes it, or absent. False with an error.
 bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject* name,
                PyObject* place);
@@ -209,7 +204,7 @@ nanobind::object kernel_frame();
 /// The name that a place assigns a tensor of `shape` to, after the checks of annotations and of
 /// shadowing; empty when none. New reference.
 PyObject* assigned_name(TraceObject* trace, const nanobind::object& frame, PyObject* place,
-                        PyObject* shape);
+                        const Sizes& shape);
 /// The place of a frame, see connections.place_at. Borrowed; nullptr with an error.
 PyObject* place_of(const nanobind::object& frame);
 /// The same for Python.

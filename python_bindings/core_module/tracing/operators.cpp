@@ -1,6 +1,7 @@
 // Results of single instructions: of functions of the older language, and of `+`, `-`, `*`.
 
 #include "python_bindings/core_module/tracing/calls.h"
+#include "python_bindings/core_module/tracing/integers.h"
 
 namespace neuron_sim::tracing {
 namespace {
@@ -15,12 +16,9 @@ bool is_in_psum(PyObject* tensor) {
 /// Whether y is fp32 [P, 1] next to a wider tile [P, F].
 bool is_column_of(PyObject* y, PyObject* x) {
   if (!is_on_chip(y) || dtype_of(y) != constants.float32) return false;
-  PyObject *column = shape_of(y), *wide = shape_of(x);
-  if (PyTuple_CheckExact(column) == 0 || PyTuple_CheckExact(wide) == 0) return false;
-  if (PyTuple_GET_SIZE(column) != 2 || PyTuple_GET_SIZE(wide) != 2) return false;
-  static PyObject* one = PyLong_FromLong(1);
-  return PyTuple_GET_ITEM(column, 1) == one && PyTuple_GET_ITEM(wide, 1) != one &&
-         is_equal(PyTuple_GET_ITEM(column, 0), PyTuple_GET_ITEM(wide, 0));
+  const Sizes &column = shape_of(y), &wide = shape_of(x);
+  return column.size() == 2 && wide.size() == 2 && column[1] == 1 && wide[1] != 1 &&
+         column[0] == wide[0];
 }
 
 }  // namespace
@@ -36,9 +34,10 @@ PyObject* instruction_result(PyObject*, PyObject* const* arguments, Py_ssize_t c
   for (Py_ssize_t i = 5; i < count; ++i) {
     PyTuple_SET_ITEM(operands, i - 5, Py_NewRef(arguments[i]));
   }
-  return deferred(
-      trace,
-      {.shape = arguments[0], .dtype = arguments[2], .emit = arguments[4], .operands = operands});
+  return deferred(trace, {.shape = sizes_of(arguments[0]),
+                          .dtype = arguments[2],
+                          .emit = arguments[4],
+                          .operands = operands});
 }
 
 PyObject* plain_binary(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
@@ -52,8 +51,7 @@ PyObject* plain_binary(PyObject*, PyObject* const* arguments, Py_ssize_t count) 
                             .emit = instructions.tensor_scalar,
                             .operands = PyTuple_Pack(3, x, op, y)});
   }
-  if (!is_on_chip(y) || dtype_of(y) != dtype_of(x) || are_in_psum ||
-      !is_equal(shape_of(x), shape_of(y))) {
+  if (!is_on_chip(y) || dtype_of(y) != dtype_of(x) || are_in_psum || shape_of(x) != shape_of(y)) {
     Py_RETURN_NONE;
   }
   return deferred(trace, {.shape = shape_of(x),

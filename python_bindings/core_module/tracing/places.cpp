@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "python_bindings/core_module/tracing/integers.h"
 #include "python_bindings/core_module/tracing/objects.h"
 
 namespace nb = nanobind;
@@ -108,7 +109,7 @@ bool has_open_scope(PyObject* place) { return known_places().has_open_scope->con
 void note_open_scope(PyObject* place) { known_places().has_open_scope->insert(place); }
 
 PyObject* assigned_name(TraceObject* trace, const nb::object& frame, PyObject* place,
-                        PyObject* shape) {
+                        const Sizes& shape) {
   PyObject* name = PyTuple_GET_ITEM(place, 1);
   const bool has_annotation = PyUnicode_GetLength(PyTuple_GET_ITEM(place, 2)) > 0;
   bool has_checks = has_annotation;
@@ -120,7 +121,8 @@ PyObject* assigned_name(TraceObject* trace, const nb::object& frame, PyObject* p
     has_checks = known == 0;
   }
   if (!has_checks) return Py_NewRef(name);
-  return PyObject_CallMethod(&trace->ob_base, "_name_at", "OOO", frame.ptr(), place, shape);
+  return PyObject_CallMethod(&trace->ob_base, "_name_at", "OON", frame.ptr(), place,
+                             tuple_of(shape));
 }
 
 }  // namespace neuron_sim::tracing

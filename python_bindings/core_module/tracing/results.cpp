@@ -9,6 +9,7 @@
 #include "device/base/errors.h"
 #include "device/builder/builder.h"
 #include "python_bindings/core_module/tracing/calls.h"
+#include "python_bindings/core_module/tracing/integers.h"
 
 namespace nb = nanobind;
 
@@ -41,7 +42,7 @@ void point_at(TraceObject* trace, PyObject* place) {
 }
 
 /// Sets the place in the kernel and the name of a result; false with an error.
-bool locate(TraceObject* trace, PendingObject* pending, PyObject* shape) {
+bool locate(TraceObject* trace, PendingObject* pending, const Sizes& shape) {
   static PyObject* otherwise = PyUnicode_InternFromString("result");
   const nb::object frame = kernel_frame();
   set_field(pending->field[PendingObject::kName], otherwise);
@@ -155,10 +156,8 @@ nb::object take_pending(TraceObject* trace) {
 }
 
 PyObject* deferred(TraceObject* trace, const Result& result) {
-  static PyObject* zero = PyLong_FromLong(0);
   const nb::object operands = nb::steal(result.operands);
-  const nb::object shape = nb::steal(settle(trace) ? PySequence_Tuple(result.shape) : nullptr);
-  if (!operands.is_valid() || !shape.is_valid()) return nullptr;
+  if (!settle(trace) || !operands.is_valid()) return nullptr;
   const nb::object made = nb::steal(pending_type->tp_alloc(pending_type, 0));
   if (!made.is_valid()) return nullptr;
   PendingObject* pending = as_pending(made.ptr());
@@ -170,13 +169,12 @@ PyObject* deferred(TraceObject* trace, const Result& result) {
   set_field(pending->field[PendingObject::kOperands], operands.ptr());
   set_field(pending->field[PendingObject::kBuffer],
             result.in_psum ? constants.psum : constants.sbuf);
-  if (!locate(trace, pending, shape.ptr())) return nullptr;
-  TensorObject* tensor = new_tensor(nullptr, shape.ptr(), result.dtype, Py_None, zero, zero, zero);
-  if (tensor == nullptr) return nullptr;
-  set_field(tensor->field[TensorObject::kPending], made.ptr());
-  set_field(pending->field[PendingObject::kTensor], &tensor->ob_base);
+  if (!locate(trace, pending, result.shape)) return nullptr;
+  nb::object tensor = new_tensor(nullptr, result.dtype, TensorView::dense(result.shape, 0));
+  set_field(as_tensor(tensor.ptr())->field[TensorObject::kPending], made.ptr());
+  set_field(pending->field[PendingObject::kTensor], tensor.ptr());
   set_field(trace->field[TraceObject::kPending], made.ptr());
-  return &tensor->ob_base;
+  return tensor.release().ptr();
 }
 
 PyObject* trace_result(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
@@ -186,7 +184,7 @@ PyObject* trace_result(PyObject* self, PyObject* const* arguments, Py_ssize_t co
   PyObject* operands = read.value[6] == nullptr ? PyTuple_New(0) : PySequence_Tuple(read.value[6]);
   if (operands == nullptr) return nullptr;
   const bool in_psum = PyUnicode_CompareWithASCIIString(read.value[2], "psum") == 0;
-  return deferred(as_trace(self), {.shape = read.value[0],
+  return deferred(as_trace(self), {.shape = sizes_of(read.value[0]),
                                    .dtype = read.value[1],
                                    .emit = read.value[3],
                                    .operands = operands,

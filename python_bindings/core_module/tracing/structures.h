@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "device/tracing/index_expression.h"
+#include "device/tracing/tensor_view.h"
 
 namespace neuron_sim {
 class Builder;
@@ -69,28 +69,14 @@ struct StorageObject {
   char in_psum;
 };
 
-/// An access pattern of a storage; without a storage it is a result that no instruction wrote yet.
+/// A view of a storage; without a storage it is a result that no instruction wrote yet.
 struct TensorObject {
-  enum {
-    kStorage,
-    kShape,
-    kDtype,
-    kSteps,
-    kAxis,
-    kPartition,
-    kStart,
-    kChecks,
-    kIndex,
-    kIndexRows,
-    kIndexStride,
-    kRegister,
-    kDynamic,
-    kPending,
-    kAccess,
-    kFields
-  };
+  enum { kStorage, kDtype, kIndex, kRegister, kDynamic, kPending, kShape, kAccess, kFields };
   PyObject ob_base;
-  Owned field[kFields];
+  Owned field[kFields];  ///< kShape: the tuple of the view's shape, made when Python asks for it
+  TensorView view;       ///< owns references to the loops that it names
+  long long index_rows;  ///< of the dimension that an index tile selects from
+  long long index_stride;
 };
 
 /// A result whose instruction is not emitted yet.

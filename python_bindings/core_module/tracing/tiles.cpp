@@ -2,12 +2,14 @@
 
 #include <nanobind/nanobind.h>
 
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "device/base/errors.h"
 #include "device/builder/builder.h"
 #include "python_bindings/core_module/program/build_kernel.h"
+#include "python_bindings/core_module/tracing/integers.h"
 #include "python_bindings/core_module/tracing/objects.h"
 
 namespace nb = nanobind;
@@ -30,51 +32,43 @@ Dtype device_dtype(PyObject* dtype) {
   return named;
 }
 
-/// The View of a new tile [partitions, product of the free dimensions], and its steps.
+/// The View of a new tile [partitions, product of the free dimensions].
 nb::object new_tile(TraceObject* trace, const TensorObject* tensor, bool in_psum,
-                    const std::string& label, nb::object& steps) {
-  PyObject* shape = tensor->field[TensorObject::kShape];
-  const Py_ssize_t rank = PyTuple_GET_SIZE(shape);
+                    const std::string& label) {
+  const Sizes& shape = tensor->view.shape;
   int64_t free = 1;
-  steps = nb::steal(PyTuple_New(rank));
-  for (Py_ssize_t i = rank - 1; i > 0; --i) {
-    PyTuple_SET_ITEM(steps.ptr(), i, PyLong_FromLongLong(free));
-    int64_t size = 0;
-    const bool fits = nb::try_cast(nb::handle(PyTuple_GET_ITEM(shape, i)), size);
-    if (!fits || __builtin_mul_overflow(free, size, &free)) {
-      fail(text("tile '", label, "': its shape ", nb::repr(shape).c_str(), " is no tile's."));
-    }
+  for (size_t i = 1; i < shape.size(); ++i) {
+    if (!__builtin_mul_overflow(free, shape[i], &free)) continue;
+    const auto tuple = nb::steal(tuple_of(shape));
+    fail(text("tile '", label, "': its shape ", nb::repr(tuple).c_str(), " is no tile's."));
   }
-  PyTuple_SET_ITEM(steps.ptr(), 0, PyLong_FromLong(1));
-  const auto partitions = nb::cast<int64_t>(nb::handle(PyTuple_GET_ITEM(shape, 0)));
   auto& builder = nb::cast<Builder&>(nb::handle(trace->field[TraceObject::kBuilder]));
-  const Dtype dtype = device_dtype(tensor->field[TensorObject::kDtype]);
-  return nb::cast(in_psum ? builder.psum(label, {partitions, free}, dtype)
-                          : builder.sbuf(label, {partitions, free}, dtype));
+  const nb::handle dtype(tensor->field[TensorObject::kDtype]);
+  const Dtype stored =
+      trace->widens == 0
+          ? device_dtype(dtype.ptr())
+          : dtype_of_name(nb::cast<std::string>(nb::handle(&trace->ob_base).attr("stored")(dtype)));
+  return nb::cast(in_psum ? builder.psum(label, {shape[0], free}, stored)
+                          : builder.sbuf(label, {shape[0], free}, stored));
 }
 
-/// The shape of a tile as plain ints: partitions that exist, at least one free dimension.
-/// nullptr without an error for others. nl.par_dim is an int of another type. New reference.
-PyObject* plain_shape(const TraceObject* trace, PyObject* shape) {
+/// The shape of a tile whose partitions exist, with at least one free dimension; nothing, without
+/// an error, for others. nl.par_dim is an int of another type.
+std::optional<Sizes> plain_shape(const TraceObject* trace, PyObject* shape) {
   const Builder* builder = nullptr;
   if (!nb::try_cast(nb::handle(trace->field[TraceObject::kBuilder]), builder) ||
-      PyTuple_CheckExact(shape) == 0 || PyTuple_GET_SIZE(shape) < 2) {
-    return nullptr;
+      PyTuple_CheckExact(shape) == 0 || PyTuple_GET_SIZE(shape) < 2 ||
+      PyTuple_GET_SIZE(shape) > static_cast<Py_ssize_t>(kMaximumDimensions)) {
+    return {};
   }
-  const Py_ssize_t rank = PyTuple_GET_SIZE(shape);
-  for (Py_ssize_t i = 0; i < rank; ++i) {
+  Sizes plain;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shape); ++i) {
     PyObject* size = PyTuple_GET_ITEM(shape, i);
     int overflow = 0;
-    if (i == 0 ? PyLong_Check(size) == 0 : PyLong_CheckExact(size) == 0) return nullptr;
-    const long long number = PyLong_AsLongLongAndOverflow(size, &overflow);
-    if (overflow != 0 || number < 1 || (i == 0 && number > builder->limits().partitions)) {
-      return nullptr;
-    }
-  }
-  if (PyLong_CheckExact(PyTuple_GET_ITEM(shape, 0)) != 0) return Py_NewRef(shape);
-  PyObject* plain = PyTuple_New(rank);
-  for (Py_ssize_t i = 0; plain != nullptr && i < rank; ++i) {
-    PyTuple_SET_ITEM(plain, i, PyLong_FromLongLong(PyLong_AsLongLong(PyTuple_GET_ITEM(shape, i))));
+    if (i == 0 ? PyLong_Check(size) == 0 : PyLong_CheckExact(size) == 0) return {};
+    plain.push_back(PyLong_AsLongLongAndOverflow(size, &overflow));
+    const int64_t most = i == 0 ? builder->limits().partitions : INT64_MAX;
+    if (overflow != 0 || plain[plain.size() - 1] < 1 || plain[plain.size() - 1] > most) return {};
   }
   return plain;
 }
@@ -99,18 +93,12 @@ PyObject* scope_at(TraceObject* trace, PyObject* place) {
 bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject* name,
                PyObject* place) {
   TensorObject* tensor = as_tensor(result);
-  PyObject* shape = tensor->field[TensorObject::kShape];
-  if (trace->widens != 0 || PyTuple_GET_SIZE(shape) < 2) {
-    const auto done =
-        nb::steal(PyObject_CallMethod(&trace->ob_base, "_in_new_tile", "OOOO", result, buffer, name,
-                                      is_absent(place) ? Py_None : place));
-    return done.is_valid();
-  }
   try {
-    nb::object steps;
+    if (shape_of(result).empty()) fail("a tile has at least one dimension.");
     const bool in_psum = buffer == constants.psum;
     const nb::object whole =
-        new_tile(trace, tensor, in_psum, nb::cast<std::string>(nb::handle(name)), steps);
+        new_tile(trace, tensor, in_psum, nb::cast<std::string>(nb::handle(name)));
+    const nb::object shape = nb::steal(tuple_of(shape_of(result)));
     const nb::object scope = nb::steal(scope_at(trace, place));
     if (!scope.is_valid()) return false;
     nb::object made = nb::steal(classes.storage->tp_alloc(classes.storage, 0));
@@ -124,7 +112,7 @@ bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject*
     values[StorageObject::kName] = name;
     values[StorageObject::kBuffer] = buffer;
     values[StorageObject::kMemory] = memories[in_psum ? 1 : 0];
-    values[StorageObject::kShape] = shape;
+    values[StorageObject::kShape] = shape.ptr();
     values[StorageObject::kDtype] = tensor->field[TensorObject::kDtype];
     values[StorageObject::kWhole] = whole.ptr();
     values[StorageObject::kScope] = scope.ptr();
@@ -133,9 +121,9 @@ bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject*
     storage->made_at = trace->uses;
     storage->is_mutable = 1;
     storage->in_psum = in_psum ? 1 : 0;
-    set_field(tensor->field[TensorObject::kSteps], steps.ptr());
-    if (PyTuple_GET_SIZE(shape) == 2) {
-      set_field(tensor->field[TensorObject::kAccess], whole.ptr());
+    tensor->field[TensorObject::kShape] = shape;
+    if (shape_of(result).size() == 2 && trace->widens == 0) {
+      tensor->field[TensorObject::kAccess] = whole;
     }
     tensor->field[TensorObject::kStorage] = std::move(made);
   } catch (...) {
@@ -145,34 +133,45 @@ bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject*
   return true;
 }
 
+PyObject* trace_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  TraceObject* trace = as_trace(self);
+  if (count != 4 || PyUnicode_Check(arguments[3]) == 0) {
+    fail("a tile has a shape, a dtype, a buffer and a name.", ErrorKind::kType);
+  }
+  must(settle(trace));
+  const nb::object frame = trace->is_old == 0 ? nb::object() : kernel_frame();
+  PyObject* place = frame.is_valid() ? place_of(frame) : nullptr;
+  must(PyErr_Occurred() == nullptr);
+  nb::object made = new_tensor(nullptr, arguments[1], TensorView::dense(sizes_of(arguments[0]), 0));
+  must(give_tile(trace, made.ptr(), arguments[2], arguments[3], place));
+  return made.release().ptr();
+}
+
 PyObject* plain_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
   TraceObject* trace = as_trace(self);
-  nb::object shape;
+  std::optional<Sizes> shape;
   if (count == 4 && PyUnicode_Check(arguments[3]) == 0) {
     return wrong_type("name", "a str", arguments[3]);
   }
   if (count == 4 && trace->widens == 0 &&
       (arguments[2] == constants.sbuf || arguments[2] == constants.psum)) {
-    shape = nb::steal(plain_shape(trace, arguments[0]));
+    shape = plain_shape(trace, arguments[0]);
   }
-  const nb::object frame = shape.is_valid() ? kernel_frame() : nb::object();
+  const nb::object frame = shape ? kernel_frame() : nb::object();
   if (!frame.is_valid()) {
     if (PyErr_Occurred() != nullptr) return nullptr;
     Py_RETURN_NONE;
   }
-  static PyObject* zero = PyLong_FromLong(0);
   static PyObject* otherwise = PyUnicode_InternFromString("tensor");
   PyObject* place = place_of(frame);
   if (place == nullptr) return nullptr;
-  const nb::object name = nb::steal(assigned_name(trace, frame, place, shape.ptr()));
+  const nb::object name = nb::steal(assigned_name(trace, frame, place, *shape));
   if (!name.is_valid()) return nullptr;
   PyObject* used = PyUnicode_GetLength(arguments[3]) > 0 ? arguments[3] : name.ptr();
   if (PyUnicode_GetLength(used) == 0) used = otherwise;
   if (!settle(trace) || !note_tile(trace, used)) return nullptr;
   if (trace->emitting == 0 && !go_to(trace, place)) return nullptr;
-  TensorObject* tensor = new_tensor(nullptr, shape.ptr(), arguments[1], Py_None, zero, zero, zero);
-  if (tensor == nullptr) return nullptr;
-  nb::object made = nb::steal(&tensor->ob_base);
+  nb::object made = new_tensor(nullptr, arguments[1], TensorView::dense(*shape, 0));
   const bool good = give_tile(trace, made.ptr(), arguments[2], used, place);
   return good ? made.release().ptr() : nullptr;
 }

@@ -21,7 +21,6 @@ PyObject* operator_names = nullptr;
 PyObject* not_one_pattern = nullptr;
 PyTypeObject* loop_type = nullptr;
 PyTypeObject* expression_type = nullptr;
-PyTypeObject* checks_type = nullptr;
 PyTypeObject* storage_type = nullptr;
 PyTypeObject* tensor_type = nullptr;
 PyTypeObject* pending_type = nullptr;
@@ -90,7 +89,7 @@ void bind_trace(nanobind::module_& module) {
        "The builder, after what is pending was emitted; its source line is the kernel's.", nullptr},
       {}};
   static PyMethodDef methods[] = {
-      {"result", fast(trace_result), METH_FASTCALL | METH_KEYWORDS,
+      {"result", fast(slot<trace_result>), METH_FASTCALL | METH_KEYWORDS,
        "A tile that `emit(tensor, *operands)` writes: now if it is used, later if it is "
        "assigned.\n\n`t[...] = result` makes emit write into t (unless `explicit`, the user's "
        "dtype=, is not that of t), `t += result` too when it `accumulates`: emit(t, "
@@ -98,8 +97,10 @@ void bind_trace(nanobind::module_& module) {
       {"settled_into", fast(trace_settled_into), METH_FASTCALL,
        "(target, value, unshared): emits a pending value straight into `target`; False when that "
        "is not the same."},
-      {"plain_tile", fast(plain_tile), METH_FASTCALL,
+      {"plain_tile", fast(slot<plain_tile>), METH_FASTCALL,
        "(shape, dtype, buffer, name): a new tile that is placed automatically, or None."},
+      {"_tile", fast(slot<trace_tile>), METH_FASTCALL,
+       "(shape, dtype, buffer, name): a new tile of the package's own."},
       {"repeats", trace_repeats, METH_O,
        "Whether the iterations of an affine_range may all write a tensor."},
       {"settle", trace_settle, METH_NOARGS, "Emits what is pending into a tile of its own."},
@@ -194,7 +195,6 @@ void bind_traced_objects(nb::module_& module) {
   using namespace tracing;
   bind_expression(module);
   bind_mask(module);
-  bind_checks(module);
   bind_loop_and_storage(module);
   bind_tensor(module);
   bind_trace(module);
@@ -205,14 +205,14 @@ void bind_traced_objects(nb::module_& module) {
   static PyMethodDef functions[] = {
       {"current_builder", current_builder, METH_NOARGS,
        "The builder of the kernel that is being traced, see TraceState.builder."},
-      {"instruction_result", fast(instruction_result), METH_FASTCALL,
+      {"instruction_result", fast(slot<instruction_result>), METH_FASTCALL,
        "(shape, dtype, default, mask, instruction, *operands): a result in SBUF."},
       {"boxes", fast(slot<boxes_in>), METH_FASTCALL,
        "(mask, shape): what a mask leaves of a tile: None for all of it, else a list of boxes, "
        "(start, size) per dimension."},
       {"place_of", slot<place_of_frame>, METH_O,
        "(line, name, annotation, code, step) of a frame; the same tuple for the same step."},
-      {"plain_binary", fast(plain_binary), METH_FASTCALL,
+      {"plain_binary", fast(slot<plain_binary>), METH_FASTCALL,
        "(op, x, y): the result for two tiles of the same shape and dtype, or a tile and a float; "
        "None for other operands."}};
   for (PyMethodDef& function : functions) {

@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include "python_bindings/core_module/tracing/integers.h"
 #include "python_bindings/core_module/tracing/python_types.h"
 
 namespace nb = nanobind;
@@ -78,22 +79,58 @@ int initialise_storage(PyObject* self, PyObject* arguments, PyObject*) {
   return 0;
 }
 
+PyObject* create_tensor(PyTypeObject* type, PyObject*, PyObject*) {
+  PyObject* made = PyType_GenericAlloc(type, 0);
+  if (made != nullptr) new (&as_tensor(made)->view) TensorView();
+  return made;
+}
+
+void deallocate_tensor(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  for_loops(as_tensor(self)->view, [](nb::handle loop) { loop.dec_ref(); });
+  as_tensor(self)->view.~TensorView();
+  deallocate<TensorObject>(self);
+}
+
+/// Tensor(storage, shape, dtype, axis, steps=None): dense without steps.
 int initialise_tensor(PyObject* self, PyObject* arguments, PyObject*) {
-  static PyObject* zero = PyLong_FromLong(0);
-  PyObject* values[7] = {nullptr, nullptr, nullptr, nullptr, nullptr, zero, zero};
-  if (PyArg_ParseTuple(arguments, "OOOOO|OO", &values[0], &values[1], &values[2], &values[3],
-                       &values[4], &values[5], &values[6]) == 0) {
+  PyObject *storage = nullptr, *shape = nullptr, *dtype = nullptr, *axis = nullptr;
+  PyObject* steps = Py_None;
+  if (PyArg_ParseTuple(arguments, "OOOO|O", &storage, &shape, &dtype, &axis, &steps) == 0) {
     return -1;
   }
-  if (values[0] != Py_None && PyObject_TypeCheck(values[0], storage_type) == 0) {
+  if (storage != Py_None && PyObject_TypeCheck(storage, storage_type) == 0) {
     PyErr_SetString(PyExc_TypeError, "the storage of a tensor is a TensorStorage or None.");
     return -1;
   }
-  constexpr int kFields[] = {TensorObject::kStorage, TensorObject::kShape, TensorObject::kDtype,
-                             TensorObject::kSteps,   TensorObject::kAxis,  TensorObject::kPartition,
-                             TensorObject::kStart};
-  for (int i = 0; i < 7; ++i) set_field(as_tensor(self)->field[kFields[i]], values[i]);
+  TensorObject* tensor = as_tensor(self);
+  tensor->view = TensorView::dense(sizes_of(shape), axis_of(axis));
+  if (steps != Py_None) tensor->view.steps = sizes_of(steps);
+  if (tensor->view.steps.size() != tensor->view.shape.size()) fail("steps do not fit shape.");
+  set_field(tensor->field[TensorObject::kStorage], storage == Py_None ? nullptr : storage);
+  set_field(tensor->field[TensorObject::kDtype], dtype);
   return 0;
+}
+
+PyObject* tensor_shape(PyObject* self, void*) {
+  Owned& shape = as_tensor(self)->field[TensorObject::kShape];
+  if (!shape.is_valid()) shape = nb::steal(tuple_of(shape_of(self)));
+  return Py_XNewRef(shape.ptr());
+}
+
+PyObject* tensor_steps(PyObject* self, void*) { return tuple_of(as_tensor(self)->view.steps); }
+
+PyObject* tensor_axis(PyObject* self, void*) {
+  const int axis = as_tensor(self)->view.axis;
+  return axis < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(axis);
+}
+
+PyObject* tensor_partition(PyObject* self, void*) {
+  return object_of(as_tensor(self)->view.partition).release().ptr();
+}
+
+PyObject* tensor_start(PyObject* self, void*) {
+  return object_of(as_tensor(self)->view.start).release().ptr();
 }
 
 PyObject* tensor_access(PyObject* self, void*) { return access_of(as_tensor(self)); }
@@ -136,11 +173,7 @@ PyObject* tensor_memory(PyObject* self, void*) {
   return buffer.is_valid() ? PyObject_GetAttrString(buffer.ptr(), "memory") : nullptr;
 }
 
-PyObject* tensor_rank(PyObject* self, void*) {
-  PyObject* shape = as_tensor(self)->field[TensorObject::kShape];
-  const Py_ssize_t rank = PyObject_Length(shape);
-  return rank < 0 ? nullptr : PyLong_FromSsize_t(rank);
-}
+PyObject* tensor_rank(PyObject* self, void*) { return PyLong_FromSize_t(shape_of(self).size()); }
 
 /// Created on first access.
 PyObject* storage_views(PyObject* self, void*) {
@@ -209,22 +242,23 @@ void bind_loop_and_storage(nanobind::module_& module) {
 
 void bind_tensor(nanobind::module_& module) {
   using Tensor = TensorObject;
-  static PyMemberDef members[] = {object_member<Tensor>("shape", Tensor::kShape, READONLY),
-                                  object_member<Tensor>("dtype", Tensor::kDtype),
-                                  object_member<Tensor>("steps", Tensor::kSteps),
-                                  object_member<Tensor>("axis", Tensor::kAxis, READONLY),
-                                  object_member<Tensor>("partition", Tensor::kPartition, READONLY),
-                                  object_member<Tensor>("start", Tensor::kStart, READONLY),
-                                  object_member<Tensor>("checks", Tensor::kChecks),
-                                  object_member<Tensor>("index", Tensor::kIndex),
-                                  object_member<Tensor>("index_rows", Tensor::kIndexRows),
-                                  object_member<Tensor>("index_stride", Tensor::kIndexStride),
-                                  object_member<Tensor>("register", Tensor::kRegister),
-                                  object_member<Tensor>("dynamic", Tensor::kDynamic),
-                                  object_member<Tensor>("pending", Tensor::kPending, READONLY),
-                                  object_member<Tensor>("_access", Tensor::kAccess),
-                                  {}};
+  static PyMemberDef members[] = {
+      object_member<Tensor>("dtype", Tensor::kDtype),
+      object_member<Tensor>("index", Tensor::kIndex),
+      {"index_rows", T_LONGLONG, offsetof(Tensor, index_rows), 0, {}},
+      {"index_stride", T_LONGLONG, offsetof(Tensor, index_stride), 0, {}},
+      object_member<Tensor>("register", Tensor::kRegister),
+      object_member<Tensor>("dynamic", Tensor::kDynamic),
+      object_member<Tensor>("pending", Tensor::kPending, READONLY),
+      {}};
   static PyGetSetDef properties[] = {
+      {"shape", tensor_shape, nullptr, "Sizes of the dimensions.", nullptr},
+      {"steps", tensor_steps, nullptr, "Elements from one index to the next, by dimension.",
+       nullptr},
+      {"axis", tensor_axis, nullptr, "The dimension of partitions; None in HBM.", nullptr},
+      {"partition", slot<tensor_partition>, nullptr, "The first partition.", nullptr},
+      {"start", slot<tensor_start>, nullptr, "The first element of a partition, or in HBM.",
+       nullptr},
       {"access", tensor_access, nullptr,
        "The View of exactly this access pattern: what an instruction of the builder takes.",
        nullptr},
@@ -252,13 +286,15 @@ void bind_tensor(nanobind::module_& module) {
        "yet."},
       {"derived", fast(slot<tensor_derived>), METH_FASTCALL,
        "The same; what was indexed before is checked now."},
+      {"as_column", slot<as_column>, METH_NOARGS,
+       "A vector as [N, 1], which is how it lies on chip; one element as [1, 1]."},
       {"run_checks", slot<checked>, METH_NOARGS,
        "The bounds of every index, over all trips of the loops and positions of the tile."},
       {}};
   // The subscript slots are those of the mapping protocol; `+=` is the number protocol's.
-  PyType_Slot slots[] = {{Py_tp_new, pointer(PyType_GenericNew)},
-                         {Py_tp_init, pointer(initialise_tensor)},
-                         {Py_tp_dealloc, pointer(deallocate<Tensor>)},
+  PyType_Slot slots[] = {{Py_tp_new, pointer(create_tensor)},
+                         {Py_tp_init, pointer(slot<initialise_tensor>)},
+                         {Py_tp_dealloc, pointer(deallocate_tensor)},
                          {Py_tp_traverse, pointer(traverse<Tensor>)},
                          {Py_tp_clear, pointer(clear<Tensor>)},
                          {Py_tp_members, members},

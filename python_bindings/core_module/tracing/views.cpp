@@ -38,102 +38,55 @@ void refuse(PyObject* tensor, const char* reason) {
   throw nb::python_error();
 }
 
-TensorView view_of(PyObject* object) {
-  must(settle_tensor(object));
-  const TensorObject* tensor = as_tensor(object);
-  TensorView view;
-  int64_t axis = -1;
-  must(is_absent(tensor->field[Field::kAxis]) || read_integer(tensor->field[Field::kAxis], axis));
-  view.axis = static_cast<int>(axis);
-  view.shape = sizes_of(tensor->field[Field::kShape]);
-  view.steps = sizes_of(tensor->field[Field::kSteps]);
-  view.start = position_of(tensor->field[Field::kStart]);
-  view.partition = position_of(tensor->field[Field::kPartition]);
-  if (view.steps.size() != view.shape.size()) fail("the steps of a tensor do not fit its shape.");
-  PyObject* checks = tensor->field[Field::kChecks];
-  if (is_absent(checks)) return view;
-  if (Py_TYPE(checks) != checks_type) must(wrong_type("checks", "IndexChecks", checks) != nullptr);
-  view.checks = held<std::vector<IndexCheck>>(checks);
-  return view;
+const TensorView& view_of(PyObject* tensor) {
+  must(settle_tensor(tensor));
+  return as_tensor(tensor)->view;
 }
 
-TensorObject* new_tensor(PyObject* storage, PyObject* shape, PyObject* dtype, PyObject* steps,
-                         PyObject* axis, PyObject* partition, PyObject* start) {
-  PyObject* made = classes.tensor->tp_alloc(classes.tensor, 0);
-  if (made == nullptr) return nullptr;
-  TensorObject* tensor = as_tensor(made);
-  set_field(tensor->field[Field::kStorage], storage);
-  set_field(tensor->field[Field::kShape], shape);
-  set_field(tensor->field[Field::kDtype], dtype);
-  set_field(tensor->field[Field::kSteps], steps);
-  set_field(tensor->field[Field::kAxis], axis);
-  set_field(tensor->field[Field::kPartition], partition);
-  set_field(tensor->field[Field::kStart], start);
-  return tensor;
-}
-
-namespace {
-
-/// fields: shape, steps, axis, partition, start.
-PyObject* on_storage_of(PyObject* tensor, PyObject* const* fields) {
-  const TensorObject* old = as_tensor(tensor);
-  TensorObject* made = new_tensor(old->field[Field::kStorage], fields[0], old->field[Field::kDtype],
-                                  fields[1], fields[2], fields[3], fields[4]);
-  if (made == nullptr) return nullptr;
-  if (!is_absent(old->field[Field::kRegister])) {
-    set_field(made->field[Field::kRegister], old->field[Field::kRegister]);
-  }
-  return &made->ob_base;
-}
-
-/// The tensor on the storage of one whose class may override it.
-PyObject* on_storage_of_any(PyObject* tensor, PyObject* const* fields) {
-  if (is_tensor(tensor)) return on_storage_of(tensor, fields);
-  return PyObject_CallMethod(tensor, "same_storage", "OOOOO", fields[0], fields[1], fields[2],
-                             fields[3], fields[4]);
-}
-
-bool are_fields(Py_ssize_t count) {
-  if (count == 5) return true;
-  PyErr_SetString(PyExc_TypeError, "a pattern is shape, steps, axis, partition, start.");
-  return false;
-}
-
-}  // namespace
-
-nb::object tensor_of(PyObject* tensor, const TensorView& view, const TensorView* old) {
-  // The tensor's own tuple where its numbers are the same.
-  const auto tuple = [&](int field, const Sizes& sizes, const Sizes TensorView::*member) {
-    const bool is_same = old != nullptr && old->*member == sizes;
-    return is_same ? nb::borrow(as_tensor(tensor)->field[field]) : nb::steal(tuple_of(sizes));
-  };
-  const nb::object shape = tuple(Field::kShape, view.shape, &TensorView::shape);
-  const nb::object steps = tuple(Field::kSteps, view.steps, &TensorView::steps);
-  const nb::object axis = view.axis < 0 ? nb::none() : nb::object(nb::int_(view.axis));
-  const nb::object partition = object_of(view.partition), start = object_of(view.start);
-  PyObject* fields[] = {shape.ptr(), steps.ptr(), axis.ptr(), partition.ptr(), start.ptr()};
-  nb::object made = nb::steal(on_storage_of_any(tensor, fields));
+nb::object new_tensor(PyObject* storage, PyObject* dtype, const TensorView& view) {
+  nb::object made = nb::steal(classes.tensor->tp_alloc(classes.tensor, 0));
   must(made.is_valid());
-  if (!view.checks.empty()) {
-    set_field(as_tensor(made.ptr())->field[Field::kChecks],
-              made_held(checks_type, view.checks).ptr());
-  }
+  TensorObject* tensor = as_tensor(made.ptr());
+  new (&tensor->view) TensorView();
+  hold(tensor->view, view);
+  set_field(tensor->field[Field::kStorage], storage);
+  set_field(tensor->field[Field::kDtype], dtype);
+  return made;
+}
+
+nb::object tensor_of(PyObject* tensor, const TensorView& view) {
+  if (!is_tensor(tensor)) return nb::handle(tensor).attr("same_storage")();  // which refuses it
+  const TensorObject* old = as_tensor(tensor);
+  nb::object made = new_tensor(old->field[Field::kStorage], old->field[Field::kDtype], view);
+  as_tensor(made.ptr())->field[Field::kRegister] = old->field[Field::kRegister];
   return made;
 }
 
 PyObject* tensor_same_storage(PyObject* self, PyObject* const* fields, Py_ssize_t count) {
-  return are_fields(count) ? on_storage_of(self, fields) : nullptr;
+  if (count != 5) fail("a pattern is shape, steps, axis, partition, start.", ErrorKind::kType);
+  TensorView view;
+  view.shape = sizes_of(fields[0]);
+  view.steps = sizes_of(fields[1]);
+  view.axis = axis_of(fields[2]);
+  view.partition = position_of(fields[3]);
+  view.start = position_of(fields[4]);
+  if (view.steps.size() != view.shape.size()) fail("the steps of a tensor do not fit its shape.");
+  return tensor_of(self, view).release().ptr();
 }
 
 PyObject* tensor_derived(PyObject* self, PyObject* const* fields, Py_ssize_t count) {
-  if (!are_fields(count)) return nullptr;
   run_checks(self);
-  return on_storage_of_any(self, fields);
+  return tensor_same_storage(self, fields, count);
+}
+
+PyObject* as_column(PyObject* self, PyObject*) {
+  TensorView view = view_of(self);
+  while (view.shape.size() < 2) view.append(1, 1);
+  return tensor_of(self, view).release().ptr();
 }
 
 void run_checks(PyObject* tensor) {
-  if (is_absent(as_tensor(tensor)->field[Field::kChecks])) return;
-  with_name_of(tensor, [&] { view_of(tensor).check_bounds(); });
+  with_name_of(tensor, [&] { as_tensor(tensor)->view.check_bounds(); });
 }
 
 PyObject* checked(PyObject* self, PyObject*) {
@@ -166,8 +119,8 @@ void narrow_index(const TensorObject* tensor, PyObject* box, TensorObject* narro
   const nb::object index = nb::handle(tensor->field[Field::kIndex])
                                .attr("narrow")(nb::steal(PyTuple_GetSlice(box, 0, 1)));
   set_field(narrowed->field[Field::kIndex], index.ptr());
-  set_field(narrowed->field[Field::kIndexRows], tensor->field[Field::kIndexRows]);
-  set_field(narrowed->field[Field::kIndexStride], tensor->field[Field::kIndexStride]);
+  narrowed->index_rows = tensor->index_rows;
+  narrowed->index_stride = tensor->index_stride;
 }
 
 nb::object made_narrow(PyObject* self, PyObject* box) {
@@ -181,7 +134,7 @@ nb::object made_narrow(PyObject* self, PyObject* box) {
 bool is_plain_in_hbm(PyObject* self) {
   if (!is_tensor(self)) return false;
   const TensorObject* tensor = as_tensor(self);
-  return tensor->field[Field::kAxis] == Py_None && !is_absent(tensor->field[Field::kStorage]) &&
+  return tensor->view.axis < 0 && !is_absent(tensor->field[Field::kStorage]) &&
          is_absent(tensor->field[Field::kIndex]) && is_absent(tensor->field[Field::kRegister]) &&
          is_absent(tensor->field[Field::kDynamic]);
 }
@@ -237,7 +190,7 @@ nb::object made_pattern(PyObject* self, PyObject* const* arguments, Py_ssize_t c
   if (count != 2) fail("pattern() takes dimensions and an offset.", ErrorKind::kType);
   must(settle_tensor(self));
   TensorView pattern = pairs_of(arguments[0]);
-  if (as_tensor(self)->field[Field::kAxis] == Py_None) {
+  if (as_tensor(self)->view.axis < 0) {
     pattern.start = position_of(arguments[1]);
   } else if (is_tensor(self)) {  // any other is refused: its tiles lie apart
     IndexExpression number;
@@ -282,16 +235,6 @@ PyObject* shared_pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize
     must(PyErr_Occurred() == nullptr);
   }
   return pattern_of(self, arguments, count);
-}
-
-void bind_checks(nb::module_& module) {
-  using Checks = std::vector<IndexCheck>;
-  static PyType_Slot slots[] = {{Py_tp_new, pointer(create_held<Checks>)},
-                                {Py_tp_dealloc, pointer(deallocate_held<Checks>)},
-                                {0, nullptr}};
-  PyType_Spec spec = {"neuron_sim._core.IndexChecks", sizeof(Held<Checks>), 0, Py_TPFLAGS_DEFAULT,
-                      slots};
-  checks_type = new_type(module, spec);
 }
 
 }  // namespace neuron_sim::tracing

@@ -34,6 +34,12 @@ bool holds(const TensorView& view, int64_t i, int64_t j) {
   return result;
 }
 
+TEST(TensorView, ANewTensorIsDense) {
+  EXPECT_EQ(TensorView::dense({8, 6, 10}, -1).steps, (Sizes{60, 10, 1}));
+  EXPECT_EQ(TensorView::dense({8, 6, 10}, 0).steps, (Sizes{1, 10, 1}));
+  EXPECT_EQ(TensorView::dense({8}, 0).steps, (Sizes{1}));
+}
+
 class DrawnSubscript : public testing::TestWithParam<int> {
  protected:
   Draws draws{GetParam()};

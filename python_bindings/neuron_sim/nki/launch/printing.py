@@ -13,7 +13,6 @@ from ..tracing.active import current
 from ..tracing.creation import declared_shape
 from ..tracing.errors import Unroll
 from ..tracing.mask import boxes
-from ..tracing.methods import dense_strides
 from ..tracing.movement import store
 from ..tracing.tensor import Storage, Tensor
 
@@ -44,7 +43,7 @@ def device_print(prefix: str, x: Any, mask: Any = None) -> None:
     storage = Storage(trace, name, buffers.shared_hbm, shape, x.dtype, whole, 0)
     storage.argument = len(trace.arguments)
     trace.arguments.append(storage)
-    target = Tensor(storage, shape, x.dtype, dense_strides(shape), None)
+    target = Tensor(storage, shape, x.dtype, None)
     if x.memory == "hbm":
         if mask is not None:
             raise _masked_in_hbm()

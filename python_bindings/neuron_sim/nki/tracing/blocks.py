@@ -9,7 +9,6 @@ from neuron_sim import _core
 
 from .errors import Unroll
 from .expression import Expression
-from .methods import dense_strides
 from .refusals import blocks_before_partitions
 from .tensor import Storage, Tensor
 
@@ -59,7 +58,7 @@ class Tiles:
         shape = self.sizes[self.axis :]
         storage = self.storage(self.label(index), shape, whole)
         storage.made_at = self.made_at
-        return Tensor(storage, shape, self.dtype, (1, *dense_strides(shape[1:])), 0)
+        return Tensor(storage, shape, self.dtype, 0)
 
 
 class LogicalTiles(Tiles):
@@ -106,7 +105,7 @@ class Blocks(Tensor):
 
     def __init__(self, tiles: Tiles, shape: tuple, axis: int, prefix: tuple = ()):
         storage = tiles.storage(tiles.name, tiles.sizes, None, tiles.axis)
-        super().__init__(storage, shape, tiles.dtype, (0,) * len(shape), axis)
+        super().__init__(storage, shape, tiles.dtype, axis, (0,) * len(shape))
         self.tiles = tiles
         self.prefix = prefix
 

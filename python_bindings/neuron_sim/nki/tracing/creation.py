@@ -127,7 +127,7 @@ def _on_chip(trace: Trace, sizes, axis, dtype, buffer, name, address) -> Tensor:
     storage = Storage(trace, name, buffer, sizes, dtype, whole, trace.scope(), axis)
     before = [stride * pitch for stride in dense_strides(sizes[:axis])]
     strides = (*before, 1, *dense_strides(sizes[axis + 1 :]))
-    return Tensor(storage, sizes, dtype, strides, axis)
+    return Tensor(storage, sizes, dtype, axis, strides)
 
 
 def _placed(trace: Trace, sizes, axis, dtype, buffer, name, address) -> Tensor:
@@ -141,7 +141,7 @@ def _placed(trace: Trace, sizes, axis, dtype, buffer, name, address) -> Tensor:
             buffer.memory, name, [sizes[0], free], dtype.name, byte, start_partition
         )
         storage = Storage(trace, name, buffer, sizes, dtype, whole, trace.open_scopes[-1])
-        return Tensor(storage, sizes, dtype, (1, *dense_strides(sizes[1:])), 0)
+        return Tensor(storage, sizes, dtype, 0)
     return buffer.place(trace, sizes, axis, dtype, name)
 
 
@@ -163,7 +163,7 @@ def _hbm(trace: Trace, sizes: tuple, dtype, buffer: Buffer, name: str) -> Tensor
                 f"HBM tensor `{name}` differs between the instances of the grid: "
                 f"{list(storage.shape)} and {list(sizes)}."
             )
-        return Tensor(storage, sizes, dtype, dense_strides(sizes), None)
+        return Tensor(storage, sizes, dtype, None)
     if buffer is buffers.shared_hbm and len(trace.open_scopes) > 1:
         raise ValueError("shared_hbm buffer can only be created top level kernel scope")
     if buffer is buffers.shared_hbm or ordinal in trace.output_ordinals:
@@ -181,7 +181,7 @@ def _hbm(trace: Trace, sizes: tuple, dtype, buffer: Buffer, name: str) -> Tensor
         if frame is not None:
             trace.declared[storage.argument] = f"{frame.f_code.co_filename}:{frame.f_lineno}"
     trace.hbm.append(storage)
-    return Tensor(storage, sizes, dtype, dense_strides(sizes), None)
+    return Tensor(storage, sizes, dtype, None)
 
 
 def _private(trace: Trace, ordinal: int, sizes: tuple, dtype, buffer: Buffer, name: str) -> Tensor:
@@ -193,7 +193,7 @@ def _private(trace: Trace, ordinal: int, sizes: tuple, dtype, buffer: Buffer, na
     storage.ordinal = ordinal
     if ordinal == len(trace.hbm):
         trace.hbm.append(storage)  # one that the first core does not have
-    return Tensor(storage, sizes, dtype, dense_strides(sizes), None)
+    return Tensor(storage, sizes, dtype, None)
 
 
 def declared_shape(sizes: tuple) -> list:
@@ -259,7 +259,7 @@ def constant(array, dtype=None, name: str = "") -> Tensor:
     whole = trace.builder.constant(name, declared_shape(shape), dtype.name, array.tobytes())
     storage = Storage(trace, name, buffers.shared_hbm, shape, dtype, whole, 0)
     storage.mutable = False
-    return Tensor(storage, shape, dtype, dense_strides(shape), None)
+    return Tensor(storage, shape, dtype, None)
 
 
 def argument(trace: Trace, name: str, shape: tuple, dtype) -> Tensor:
@@ -270,4 +270,4 @@ def argument(trace: Trace, name: str, shape: tuple, dtype) -> Tensor:
     storage.argument = len(trace.arguments)
     trace.arguments.append(storage)
     trace.inputs.append(storage)
-    return Tensor(storage, shape, dtype, dense_strides(shape), None)
+    return Tensor(storage, shape, dtype, None)

@@ -46,23 +46,11 @@ def dma(dst: Tensor, src: Tensor) -> None:
         DMA_COPY(dst, src, index)
 
 
-def as_column(tensor: Tensor) -> Tensor:
-    """A vector in HBM as [N, 1], which is how it lies on chip: an element per partition.
-
-    One element, as an index of a vector leaves it, is [1, 1].
-    """
-    ones = (1,) * (2 - len(tensor.shape))
-    shape, steps = (*tensor.shape, *ones), (*tensor.steps, *ones)
-    result = tensor.same_storage(shape, steps, None, 0, tensor.start)
-    result.checks = tensor.checks
-    return result
-
-
 def load(src, mask=None, dtype=None) -> Tensor:
     """A new SBUF tile with the elements of an HBM tensor."""
     in_hbm(src, "src", "load")
     if len(src.shape) < 2:
-        src = as_column(src)
+        src = src.as_column()
     cut = None if mask is None else boxes(mask, src.shape)
     kind = src.dtype if dtype is None else dtype_of(dtype)
     has_dtype = dtype is not None
@@ -103,7 +91,7 @@ def store(dst, value, mask=None) -> None:
         if loop is not None:
             raise output_dependencies(loop, dst)
     if len(dst.shape) < 2:
-        dst = as_column(dst)
+        dst = dst.as_column()
     cut = None if mask is None else boxes(mask, dst.shape)
     if cut is None and _is_plain(dst, value):
         DMA_COPY(dst, value)

@@ -21,7 +21,7 @@ class OneDimensional(Tensor):
 
     def __init__(self, trace: Any, name: str, buffer: Any, sizes: tuple, dtype: Any):
         storage = Storage(trace, name, buffer, sizes, dtype, None, trace.open_scopes[-1])
-        super().__init__(storage, sizes, dtype, (1,), 0)
+        super().__init__(storage, sizes, dtype, 0)
 
     def same_storage(self, *_pattern: Any) -> Tensor:
         """No part of it can be used either."""

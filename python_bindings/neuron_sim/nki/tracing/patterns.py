@@ -112,11 +112,8 @@ def moved(tensor, index, step: int, dtype):
 def _whole(tensor):
     """The storage in its own order."""
     storage = tensor.storage
-    steps = methods.dense_strides(storage.shape)
-    if storage.memory == "hbm":
-        return type(tensor)(storage, storage.shape, storage.dtype, steps, None)
-    steps = (1, *methods.dense_strides(storage.shape[1:]))
-    return type(tensor)(storage, storage.shape, storage.dtype, steps, 0)
+    axis = None if storage.memory == "hbm" else 0
+    return type(tensor)(storage, storage.shape, storage.dtype, axis)
 
 
 def _begin(tensor, base, pattern, offset_elements):

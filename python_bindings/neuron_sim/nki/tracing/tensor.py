@@ -37,13 +37,14 @@ class Storage(_core.TensorStorage):
 class Tensor(_core.TensorPattern):
     """Dimensions `shape` with `steps` (elements of `dtype`) from element `start` of a storage.
 
-    Tensor(storage, shape, dtype, steps, axis, partition=0, start=0). On chip dimension `axis`
-    counts partitions from `partition` on (0 in all but tensors with block dimensions); in HBM
-    `axis` is None. A result that no instruction has written has no storage: its instruction is
-    emitted when the tensor is used, or straight into what it is assigned to.
+    Tensor(storage, shape, dtype, axis, steps=None) begins where the storage does, and is dense
+    without steps. On chip dimension `axis` counts partitions from `partition` on (0 in all but
+    tensors with block dimensions); in HBM `axis` is None. A result that no instruction has
+    written has no storage: its instruction is emitted when the tensor is used, or straight into
+    what it is assigned to.
 
-    Rarely set: `checks`, bounds of indices that a mask may still narrow; `index` with `index_rows`
-    and `index_stride`; `register`; `dynamic`, a dynamic.DynamicSlice. The base class has what every
+    Rarely set: `index` with `index_rows` and `index_stride`; `register`; `dynamic`, a
+    dynamic.DynamicSlice. The base class has what every
     instruction needs: `settle()`, `access` (the View that the builder takes), `[]` of what is known
     when the kernel is traced, `[] =` and `+=` of results that are not written yet.
     """

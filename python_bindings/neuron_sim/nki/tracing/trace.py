@@ -1,6 +1,5 @@
 """Trace: one kernel while it is turned into a program."""
 
-import math
 import sys
 from typing import Any
 
@@ -19,7 +18,6 @@ from .dtypes import WIDENED, DType, dtype_of, float32
 from .errors import Unroll, innermost, is_internal, point_at_place
 from .expression import Loop
 from .mask import InBoxes, boxes
-from .methods import dense_strides
 from .splitting import emit_in_parts
 from .tensor import Storage, Tensor
 
@@ -102,30 +100,8 @@ class Trace(_core.TraceState):
 
     def tile(self, shape, dtype: DType, memory: str = "sbuf", name: str | None = None) -> Tensor:
         """A new uninitialised tile [partitions, free...]; `memory` is "sbuf" or "psum"."""
-        if self._pending is not None:
-            self.settle()
         buffer = buffers.psum if memory == "psum" else buffers.sbuf
-        return self._tile(tuple(shape), dtype, buffer, name or self.assigned_name("tile"))
-
-    def _tile(self, shape: tuple, dtype: DType, buffer, name: str) -> Tensor:
-        return self._in_new_tile(Tensor(None, shape, dtype, None, 0), buffer, name)
-
-    def _in_new_tile(
-        self, tensor: Tensor, buffer: Any, name: str, place: tuple | None = None
-    ) -> Tensor:
-        """Gives a tensor without a storage a new tile."""
-        shape = tensor.shape
-        make = self._builder.psum if buffer is buffers.psum else self._builder.sbuf
-        if len(shape) == 2:
-            whole = make(name, shape, self.stored(tensor.dtype))
-            tensor.steps = (1, 1)
-            tensor._access = None if self.widens else whole
-        else:
-            free = math.prod(shape[1:])
-            whole = make(name, (shape[0], free), self.stored(tensor.dtype))
-            tensor.steps = (1, *dense_strides(shape[1:]))
-        tensor.storage = Storage(self, name, buffer, shape, tensor.dtype, whole, self.scope(place))
-        return tensor
+        return self._tile(shape, dtype, buffer, name or self.assigned_name("tile"))
 
     def scope(self, place: tuple | None = None) -> Any:
         """The scope of a tile that is made now, or by an instruction at a place in the kernel."""

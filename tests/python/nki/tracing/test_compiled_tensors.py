@@ -41,6 +41,6 @@ def test_fields_that_are_trusted_take_nothing_else():
         with pytest.raises(AttributeError):
             tile.pending = None
         with pytest.raises(TypeError, match="is a TensorStorage or None"):
-            Tensor(3, (1, 2), tile.dtype, (1, 1), 0)
+            Tensor(3, (1, 2), tile.dtype, 0)
 
     in_a_kernel(body)
