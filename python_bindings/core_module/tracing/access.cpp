@@ -107,38 +107,32 @@ nb::object made_access(TensorObject* tensor) {
 }
 
 /// In loops, the last use of a tensor matters.
-bool note_use(StorageObject* storage) {
+void note_use(StorageObject* storage) {
   auto* trace = reinterpret_cast<TraceObject*>(storage->field[StorageObject::kTrace].ptr());
   const int is_open =
       PySet_Contains(trace->field[TraceObject::kScopes], storage->field[StorageObject::kScope]);
-  if (is_open < 0) return false;
+  must(is_open >= 0);
   if (is_open == 0) {
-    const auto done = nb::steal(PyObject_CallMethod(&trace->ob_base, "check_scope", "O", storage));
-    if (!done.is_valid()) return false;
+    nb::handle(&trace->ob_base).attr("check_scope")(nb::handle(&storage->ob_base));
   }
   if (PyList_GET_SIZE(trace->field[TraceObject::kLoops]) > 0) {
     storage->uses += 1;
     storage->last_use = ++trace->uses;
   }
-  return true;
 }
 
 }  // namespace
 
-PyObject* access_of(TensorObject* tensor) {
+nb::object access_of(TensorObject* tensor) {
   using Field = TensorObject;
-  if (!settle_tensor(&tensor->ob_base)) return nullptr;
+  settle_tensor(&tensor->ob_base);
   nb::object view = tensor->field[Field::kAccess];
-  if (!view.is_valid() || view.is_none()) {
-    try {
-      view = made_access(tensor);
-    } catch (...) {
-      return raised();
-    }
+  if (!view.is_valid()) {
+    view = made_access(tensor);
     if (is_absent(tensor->field[Field::kRegister])) tensor->field[Field::kAccess] = view;
   }
-  auto* storage = reinterpret_cast<StorageObject*>(tensor->field[Field::kStorage].ptr());
-  return note_use(storage) ? view.release().ptr() : nullptr;
+  note_use(storage_of(&tensor->ob_base));
+  return view;
 }
 
 void bind_merged(nb::module_& module) {

@@ -23,22 +23,14 @@ int initialise_entry(PyObject* self, PyObject* arguments, PyObject*) {
   return 0;
 }
 
-/// Gives the error that is set the traceback that the entry's second function has for it.
-void replace_traceback(EntryObject* entry) {
-  Raised raised;
-  PyObject* function = entry->field[EntryObject::kTraceback];
-  const auto replaced = nanobind::steal(PyObject_CallOneArg(function, raised.error.ptr()));
-  if (!replaced.is_valid()) return;  // the new error counts
-  PyException_SetTraceback(raised.error.ptr(), replaced.ptr());
-  raised.traceback = replaced.is_none() ? nanobind::object() : replaced;
-  raised.restore();
-}
-
 PyObject* call_entry(PyObject* self, PyObject* arguments, PyObject* keywords) {
   auto* entry = reinterpret_cast<EntryObject*>(self);
   PyObject* result = PyObject_Call(entry->field[EntryObject::kFunction], arguments, keywords);
-  if (result == nullptr && PyErr_ExceptionMatches(PyExc_Exception) != 0) replace_traceback(entry);
-  return result;
+  if (result != nullptr || PyErr_ExceptionMatches(PyExc_Exception) == 0) return result;
+  nanobind::python_error error;
+  const nanobind::handle traceback(entry->field[EntryObject::kTraceback]);
+  PyException_SetTraceback(error.value().ptr(), traceback(error.value()).ptr());
+  throw error;
 }
 
 PyObject* bound_entry(PyObject* self, PyObject* object, PyObject*) {
@@ -58,7 +50,7 @@ void bind_entry(nanobind::module_& module) {
   static PyMethodDef methods[] = {{}};
   PyTypeObject* type =
       made<EntryObject>(module, "neuron_sim._core.Entry", members, initialise_entry, properties,
-                        methods, {Py_tp_call, pointer(call_entry)});
+                        methods, {Py_tp_call, pointer(slot<call_entry>)});
   type->tp_descr_get = bound_entry;
 }
 

@@ -2,7 +2,6 @@
 // and None. Registers, tiles of indices and masks are in neuron_sim.nki.tracing.indexing.
 
 #include <algorithm>
-#include <span>
 
 #include "device/base/errors.h"
 #include "python_bindings/core_module/tracing/integers.h"
@@ -72,7 +71,7 @@ Range range_of(PyObject* tensor, PyObject* item, int64_t size) {
   return {.start = number < 0 ? number + size : number};
 }
 
-void apply_ranges(Subscript& subscript, PyObject* tensor, std::span<PyObject* const> items) {
+void apply_ranges(Subscript& subscript, PyObject* tensor, Objects items) {
   const auto added = std::count(items.begin(), items.end(), Py_None);
   const auto ellipsis = std::find(items.begin(), items.end(), Py_Ellipsis);
   const size_t others = static_cast<size_t>(added) + (ellipsis == items.end() ? 0 : 1);
@@ -88,7 +87,7 @@ void apply_ranges(Subscript& subscript, PyObject* tensor, std::span<PyObject* co
   }
 }
 
-void apply_gather(Subscript& subscript, std::span<PyObject* const> items) {
+void apply_gather(Subscript& subscript, Objects items) {
   std::vector<GatherIndex> indices;
   for (PyObject* item : items) {
     if (is_expression(item)) {
@@ -103,7 +102,7 @@ void apply_gather(Subscript& subscript, std::span<PyObject* const> items) {
 enum class Kind { kRanges, kIndexTensors, kMixed, kOther };
 
 /// What kind the items are; kOther when one of them may be a register, a tile or a mask.
-Kind kind_of(std::span<PyObject* const> items, bool numbers_only) {
+Kind kind_of(Objects items, bool numbers_only) {
   bool has_range = false, has_array = false;
   for (PyObject* item : items) {
     if (is_expression(item)) {
@@ -125,7 +124,7 @@ Kind kind_of(std::span<PyObject* const> items, bool numbers_only) {
 }
 
 /// tensor[items] of a kind.
-nb::object made_of(PyObject* tensor, std::span<PyObject* const> items, Kind kind) {
+nb::object made_of(PyObject* tensor, Objects items, Kind kind) {
   if (kind == Kind::kMixed) refuse(tensor, "mixed_indices");
   Subscript subscript(view_of(tensor));
   return with_name_of(tensor, [&] {
@@ -139,9 +138,8 @@ nb::object made_of(PyObject* tensor, std::span<PyObject* const> items, Kind kind
 }
 
 /// The items of an index: those of a tuple, or the index itself.
-std::span<PyObject* const> items_of(PyObject* const& index) {
-  if (PyTuple_Check(index) == 0) return {&index, 1};
-  return {&PyTuple_GET_ITEM(index, 0), static_cast<size_t>(PyTuple_GET_SIZE(index))};
+Objects items_of(PyObject* const& index) {
+  return PyTuple_Check(index) == 0 ? Objects(&index, 1) : span_of(index);
 }
 
 }  // namespace
@@ -152,12 +150,12 @@ PyObject* indexed(PyObject* self, PyObject* index) {
 }
 
 PyObject* gathered(PyObject* self, PyObject* items) {
-  if (PyTuple_Check(items) == 0) return wrong_type("items", "a tuple", items);
+  if (PyTuple_Check(items) == 0) wrong_type("items", "a tuple", items);
   return made_of(self, items_of(items), Kind::kIndexTensors).release().ptr();
 }
 
 PyObject* subscript(PyObject* self, PyObject* index) {
-  must(settle_tensor(self));
+  settle_tensor(self);
   if (index == Py_Ellipsis) return Py_NewRef(self);
   Part known;
   if (known.find(self, index)) return Py_NewRef(known.part);

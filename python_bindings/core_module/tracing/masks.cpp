@@ -15,7 +15,7 @@ int initialise_mask(PyObject* self, PyObject* arguments, PyObject*) {
   Mask mask;
   for (const nb::handle each : nb::borrow<nb::tuple>(conditions)) {
     if (PyObject_TypeCheck(each.ptr(), expression_type) == 0) {
-      return wrong_type("condition", "an index expression", each.ptr()), -1;
+      wrong_type("condition", "an index expression", each.ptr());
     }
     mask.conditions.push_back(expression_of(each.ptr()));
   }

@@ -3,6 +3,7 @@
 // classes from their types and has everything that is not needed once per instruction.
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,14 @@ struct Instructions {
 };
 extern Instructions instructions;
 
+/// Objects that someone else holds.
+using Objects = std::span<PyObject* const>;
+inline Objects span_of(PyObject* tuple) {
+  return {&PyTuple_GET_ITEM(tuple, 0), static_cast<size_t>(PyTuple_GET_SIZE(tuple))};
+}
+/// A tuple of them.
+nanobind::object packed(Objects objects);
+
 /// The base types; their Python classes derive from them.
 extern PyTypeObject* loop_type;
 extern PyTypeObject* expression_type;
@@ -92,8 +101,10 @@ inline PyObject* dtype_of(PyObject* tensor) {
 inline bool is_on_chip(PyObject* object) {
   return is_tensor(object) && as_tensor(object)->view.axis >= 0;
 }
-/// Throws python_error unless `good`.
-void must(bool good);
+/// Throws the error of Python that is set unless `good`.
+inline void must(bool good) {
+  if (!good) throw nanobind::python_error();
+}
 /// A Tensor, of a storage or null. Throws python_error.
 nanobind::object new_tensor(PyObject* storage, PyObject* dtype, const TensorView& view);
 /// The view of a tensor, which gets a storage.
@@ -122,8 +133,8 @@ PyObject* shared_pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize
 PyObject* row_of(PyObject* self, void*);
 
 // access.cpp
-/// The View of exactly this access pattern, as `Tensor.access`. New reference.
-PyObject* access_of(TensorObject* tensor);
+/// The View of exactly this access pattern, as `Tensor.access`.
+nanobind::object access_of(TensorObject* tensor);
 void bind_merged(nanobind::module_& module);
 void bind_entry(nanobind::module_& module);
 
@@ -142,24 +153,23 @@ inline PendingObject* as_pending(PyObject* object) {
 inline StorageObject* storage_of(PyObject* tensor) {
   return reinterpret_cast<StorageObject*>(as_tensor(tensor)->field[TensorObject::kStorage].ptr());
 }
-/// Emits the pending result into a new tile; false with an error.
-bool settle(TraceObject* trace);
-/// Emits the result that `tensor` waits for, if it has no storage yet; false with an error.
-bool settle_tensor(PyObject* tensor);
+/// Emits the pending result into a new tile.
+void settle(TraceObject* trace);
+/// Emits the result that `tensor` waits for, if it has no storage yet.
+void settle_tensor(PyObject* tensor);
 /// Takes the pending result out of the trace.
 nanobind::object take_pending(TraceObject* trace);
-/// Emits a pending result into `target`, with `accumulate` if it is given; false with an error. The
-/// line, and that of errors, is where the kernel called it.
-bool emit_pending(TraceObject* trace, const PendingObject* pending, PyObject* target,
+/// Emits a pending result into `target`, with `accumulate` if it is given. The line, and that of
+/// errors, is where the kernel called it.
+void emit_pending(TraceObject* trace, const PendingObject* pending, PyObject* target,
                   PyObject* accumulate);
-PyObject* trace_result(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
-                       PyObject* names);
-/// The properties of a result; `operands` is a new reference, the others are borrowed.
+PyObject* trace_result(PyObject* self, PyObject* arguments, PyObject* keywords);
+/// The properties of a result, which are borrowed.
 struct Result {
   Sizes shape;
   PyObject* dtype;
   PyObject* emit;
-  PyObject* operands;
+  Objects operands{};
   bool in_psum = false;
   bool accumulates = false;
   bool is_explicit = false;
@@ -167,26 +177,28 @@ struct Result {
 /// A tensor that is not written yet, with its pending result. New reference.
 PyObject* deferred(TraceObject* trace, const Result& result);
 
-// operators.cpp
-/// instruction_result(shape, dtype, default, mask, instruction, *operands): a result in SBUF.
-PyObject* instruction_result(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
-/// plain_binary(op, x, y): the result for two tiles of the same shape and dtype, or a tile and a
-/// float; None for other operands.
-PyObject* plain_binary(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
 PyObject* trace_settle(PyObject* self, PyObject*);
 PyObject* trace_builder(PyObject* self, void*);
 PyObject* current_builder(PyObject* module, PyObject*);
 /// Sets the builder's source line to that of a place.
-bool go_to(TraceObject* trace, PyObject* place);
+void go_to(TraceObject* trace, PyObject* place);
 /// The trace has a tile that is placed automatically: not in a kernel with addresses.
-bool note_tile(TraceObject* trace, PyObject* name);
+void note_tile(TraceObject* trace, PyObject* name);
 
 // assignments.cpp
 int assign_subscript(PyObject* self, PyObject* index, PyObject* value);
 PyObject* add_in_place(PyObject* self, PyObject* other);
-/// Trace.repeats(target): whether the iterations of an affine_range may all write it.
-PyObject* trace_repeats(PyObject* self, PyObject* target);
-PyObject* trace_settled_into(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
+/// The innermost affine_range whose iterations all begin with a write to `target`, or null.
+///
+/// Null as well when the body used the tensor before: then it may continue what came before, such
+/// as a sum. Tensors made in the body are fresh in each iteration, and so is a tile that the write
+/// covers, unless the kernel places it: no iteration sees what another one left in it. The vendor's
+/// example of the error writes one block of four (nki.errors, SDK 2.26); a convolution whose loops
+/// over the filter load the whole tile of weights again passed its tests on trn1
+/// (echen4628/cs149-asst4, 648a0f3).
+LoopObject* shared_loop(const TraceObject* trace, PyObject* target);
+/// Trace.shared_loop(target): the same for Python.
+PyObject* trace_shared_loop(PyObject* self, PyObject* target);
 
 // tiles.cpp
 /// Trace.plain_tile(shape, dtype, buffer, name): a new tile that is placed automatically; None when
@@ -194,18 +206,18 @@ PyObject* trace_settled_into(PyObject* self, PyObject* const* arguments, Py_ssiz
 PyObject* plain_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
 /// Trace._tile(shape, dtype, buffer, name): a new tile of the package's own.
 PyObject* trace_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
-/// Gives a result a tile; `place`: where the kernel makes it, or absent. False with an error.
-bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject* name,
+/// Gives a result a tile; `place`: where the kernel makes it, or absent.
+void give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject* name,
                PyObject* place);
 
 // places.cpp
-/// The innermost frame of the kernel; empty, without an error, outside of a kernel.
+/// The innermost frame of the kernel; empty outside of a kernel.
 nanobind::object kernel_frame();
 /// The name that a place assigns a tensor of `shape` to, after the checks of annotations and of
-/// shadowing; empty when none. New reference.
-PyObject* assigned_name(TraceObject* trace, const nanobind::object& frame, PyObject* place,
-                        const Sizes& shape);
-/// The place of a frame, see connections.place_at. Borrowed; nullptr with an error.
+/// shadowing; empty when none.
+nanobind::object assigned_name(TraceObject* trace, const nanobind::object& frame, PyObject* place,
+                               const Sizes& shape);
+/// The place of a frame, see connections.place_at. Borrowed.
 PyObject* place_of(const nanobind::object& frame);
 /// The same for Python.
 PyObject* place_of_frame(PyObject* module, PyObject* frame);
@@ -215,11 +227,8 @@ void forget_places();
 bool has_open_scope(PyObject* place);
 void note_open_scope(PyObject* place);
 
-/// TypeError: an argument is not of the type wanted. Returns nullptr.
-PyObject* wrong_type(const char* argument, const char* wanted, PyObject* given);
-
-/// Whether a trace has a builder; false with a RuntimeError.
-bool has_builder(const TraceObject* trace);
+/// TypeError: an argument is not of the type wanted.
+[[noreturn]] void wrong_type(const char* argument, const char* wanted, PyObject* given);
 
 /// Raises the exception of loops that are needed as numbers.
 void unroll(const LoopsNeeded& needed) noexcept;
@@ -248,24 +257,6 @@ auto with_name_of(PyObject* tensor, Action action) {
 
 /// Replaces a field by a new reference to `value`.
 inline void set_field(Owned& field, PyObject* value) { field = nanobind::borrow(value); }
-
-/// The error of Python that is set, taken out for as long as it is looked at.
-struct Raised {
-  nanobind::object type, error, traceback;
-
-  Raised() {
-    PyObject* fetched[] = {nullptr, nullptr, nullptr};
-    PyErr_Fetch(&fetched[0], &fetched[1], &fetched[2]);
-    PyErr_NormalizeException(&fetched[0], &fetched[1], &fetched[2]);
-    if (fetched[2] != nullptr) PyException_SetTraceback(fetched[1], fetched[2]);
-    type = nanobind::steal(fetched[0]);
-    error = nanobind::steal(fetched[1]);
-    traceback = nanobind::steal(fetched[2]);
-  }
-  void restore() {
-    PyErr_Restore(type.release().ptr(), error.release().ptr(), traceback.release().ptr());
-  }
-};
 
 /// object.name(argument), also of an argument that is a tuple.
 inline PyObject* call_method(PyObject* object, const char* name, PyObject* argument) {

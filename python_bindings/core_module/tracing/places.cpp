@@ -13,27 +13,19 @@ namespace nb = nanobind;
 namespace neuron_sim::tracing {
 namespace {
 
-/// Whether the code of a frame belongs to this package, as Python says; -1 with an error.
-int ask_is_internal(PyCodeObject* code) {
-  const nb::object answer =
-      nb::steal(PyObject_CallOneArg(connections.is_internal, reinterpret_cast<PyObject*>(code)));
-  return answer.is_valid() ? PyObject_IsTrue(answer.ptr()) : -1;
-}
-
 /// Whether code is the package's own; remembers the answer for a few names of files, which it owns.
-int is_internal(PyCodeObject* code) {
+bool is_internal(PyCodeObject* code) {
   struct Answer {
     nb::object file;
-    int answer = 0;
+    bool answer = false;
   };
   static auto& answers = *new std::array<Answer, 64>();  // Python may end before static objects do
   Answer& place = answers[(reinterpret_cast<uintptr_t>(code->co_filename) >> 4) % answers.size()];
   if (place.file.ptr() == code->co_filename) return place.answer;
-  const int answer = ask_is_internal(code);
-  if (answer < 0) return answer;
-  place.answer = answer;
+  const nb::handle asked(reinterpret_cast<PyObject*>(code));
+  place.answer = nb::cast<bool>(nb::handle(connections.is_internal)(asked));
   place.file = nb::borrow(code->co_filename);
-  return answer;
+  return place.answer;
 }
 
 nb::object owned(PyFrameObject* frame) { return nb::steal(reinterpret_cast<PyObject*>(frame)); }
@@ -74,13 +66,10 @@ const KnownPlaces& known_places() {
 
 nb::object kernel_frame() {
   nb::object frame = owned(PyThreadState_GetFrame(PyThreadState_Get()));
-  while (frame.is_valid()) {
-    const int internal = is_internal(code_of(as_frame(frame)));
-    if (internal == 0) return frame;
-    if (internal < 0) return {};
+  while (frame.is_valid() && is_internal(code_of(as_frame(frame)))) {
     frame = owned(PyFrame_GetBack(as_frame(frame)));
   }
-  return {};
+  return frame;
 }
 
 PyObject* place_of(const nb::object& frame) {
@@ -88,14 +77,12 @@ PyObject* place_of(const nb::object& frame) {
   auto& places = *known_places().places;
   const auto known = places.find(step);
   if (known != places.end()) return known->second.ptr();
-  nb::object place = nb::steal(PyObject_CallOneArg(connections.place_at, frame.ptr()));
-  if (!place.is_valid()) return nullptr;
-  return places.emplace(step, std::move(place)).first->second.ptr();
+  return places.emplace(step, nb::handle(connections.place_at)(frame)).first->second.ptr();
 }
 
 PyObject* place_of_frame(PyObject*, PyObject* frame) {
-  if (PyFrame_Check(frame) == 0) return wrong_type("frame", "a frame", frame);
-  return Py_XNewRef(place_of(nb::borrow(frame)));
+  if (PyFrame_Check(frame) == 0) wrong_type("frame", "a frame", frame);
+  return Py_NewRef(place_of(nb::borrow(frame)));
 }
 
 void forget_places() {
@@ -108,21 +95,20 @@ void forget_places() {
 bool has_open_scope(PyObject* place) { return known_places().has_open_scope->contains(place); }
 void note_open_scope(PyObject* place) { known_places().has_open_scope->insert(place); }
 
-PyObject* assigned_name(TraceObject* trace, const nb::object& frame, PyObject* place,
-                        const Sizes& shape) {
-  PyObject* name = PyTuple_GET_ITEM(place, 1);
-  const bool has_annotation = PyUnicode_GetLength(PyTuple_GET_ITEM(place, 2)) > 0;
-  bool has_checks = has_annotation;
-  if (PyUnicode_GetLength(name) == 0) return Py_NewRef(name);
-  if (!has_checks && PyList_GET_SIZE(trace->field[TraceObject::kLoops]) > 0 && trace->is_old) {
+nb::object assigned_name(TraceObject* trace, const nb::object& frame, PyObject* place,
+                         const Sizes& shape) {
+  nb::object name = nb::borrow(PyTuple_GET_ITEM(place, 1));
+  if (PyUnicode_GetLength(name.ptr()) == 0) return name;
+  bool has_checks = PyUnicode_GetLength(PyTuple_GET_ITEM(place, 2)) > 0;  // an annotation
+  if (!has_checks && trace->is_old != 0 && PyList_GET_SIZE(trace->field[TraceObject::kLoops]) > 0) {
     const nb::object key = nb::steal(PyLong_FromVoidPtr(place));
     const int known = PySet_Contains(trace->field[TraceObject::kUnshadowed], key.ptr());
-    if (known < 0) return nullptr;
+    must(known >= 0);
     has_checks = known == 0;
   }
-  if (!has_checks) return Py_NewRef(name);
-  return PyObject_CallMethod(&trace->ob_base, "_name_at", "OON", frame.ptr(), place,
-                             tuple_of(shape));
+  if (!has_checks) return name;
+  const auto sizes = nb::steal(tuple_of(shape));
+  return nb::handle(&trace->ob_base).attr("_name_at")(frame, nb::handle(place), sizes);
 }
 
 }  // namespace neuron_sim::tracing

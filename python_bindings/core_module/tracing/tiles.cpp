@@ -9,8 +9,8 @@
 #include "device/base/errors.h"
 #include "device/builder/builder.h"
 #include "python_bindings/core_module/program/build_kernel.h"
+#include "python_bindings/core_module/tracing/calls.h"
 #include "python_bindings/core_module/tracing/integers.h"
-#include "python_bindings/core_module/tracing/objects.h"
 
 namespace nb = nanobind;
 
@@ -42,7 +42,7 @@ nb::object new_tile(TraceObject* trace, const TensorObject* tensor, bool in_psum
     const auto tuple = nb::steal(tuple_of(shape));
     fail(text("tile '", label, "': its shape ", nb::repr(tuple).c_str(), " is no tile's."));
   }
-  auto& builder = nb::cast<Builder&>(nb::handle(trace->field[TraceObject::kBuilder]));
+  Builder& builder = builder_of(trace);
   const nb::handle dtype(tensor->field[TensorObject::kDtype]);
   const Dtype stored =
       trace->widens == 0
@@ -55,9 +55,8 @@ nb::object new_tile(TraceObject* trace, const TensorObject* tensor, bool in_psum
 /// The shape of a tile whose partitions exist, with at least one free dimension; nothing, without
 /// an error, for others. nl.par_dim is an int of another type.
 std::optional<Sizes> plain_shape(const TraceObject* trace, PyObject* shape) {
-  const Builder* builder = nullptr;
-  if (!nb::try_cast(nb::handle(trace->field[TraceObject::kBuilder]), builder) ||
-      PyTuple_CheckExact(shape) == 0 || PyTuple_GET_SIZE(shape) < 2 ||
+  const Builder* builder = open_builder(trace->field[TraceObject::kBuilder]);
+  if (builder == nullptr || PyTuple_CheckExact(shape) == 0 || PyTuple_GET_SIZE(shape) < 2 ||
       PyTuple_GET_SIZE(shape) > static_cast<Py_ssize_t>(kMaximumDimensions)) {
     return {};
   }
@@ -74,63 +73,55 @@ std::optional<Sizes> plain_shape(const TraceObject* trace, PyObject* shape) {
 }
 
 /// The scope of a tile that a place in the kernel makes: the open one, or a block of the older
-/// language's source. New reference; nullptr with an error.
-PyObject* scope_at(TraceObject* trace, PyObject* place) {
+/// language's source.
+nb::object scope_at(TraceObject* trace, PyObject* place) {
   PyObject* scopes = trace->field[TraceObject::kOpenScopes];
   if (PyList_Check(scopes) == 0 || PyList_GET_SIZE(scopes) == 0) {
     PyErr_SetString(PyExc_RuntimeError, "a kernel makes a tile without an open scope.");
-    return nullptr;
+    throw nb::python_error();
   }
-  PyObject* open = PyList_GET_ITEM(scopes, PyList_GET_SIZE(scopes) - 1);
-  if (trace->is_old == 0 || is_absent(place) || has_open_scope(place)) return Py_NewRef(open);
-  PyObject* scope = call_method(&trace->ob_base, "scope", place);
-  if (scope != nullptr && scope == open) note_open_scope(place);
+  nb::object open = nb::borrow(PyList_GET_ITEM(scopes, PyList_GET_SIZE(scopes) - 1));
+  if (trace->is_old == 0 || is_absent(place) || has_open_scope(place)) return open;
+  nb::object scope = nb::handle(&trace->ob_base).attr("scope")(nb::handle(place));
+  if (scope.is(open)) note_open_scope(place);
   return scope;
 }
 
 }  // namespace
 
-bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject* name,
+void give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject* name,
                PyObject* place) {
   TensorObject* tensor = as_tensor(result);
-  try {
-    if (shape_of(result).empty()) fail("a tile has at least one dimension.");
-    const bool in_psum = buffer == constants.psum;
-    const nb::object whole =
-        new_tile(trace, tensor, in_psum, nb::cast<std::string>(nb::handle(name)));
-    const nb::object shape = nb::steal(tuple_of(shape_of(result)));
-    const nb::object scope = nb::steal(scope_at(trace, place));
-    if (!scope.is_valid()) return false;
-    nb::object made = nb::steal(classes.storage->tp_alloc(classes.storage, 0));
-    if (!made.is_valid()) return false;
-    auto* storage = reinterpret_cast<StorageObject*>(made.ptr());
-    static PyObject* zero = PyLong_FromLong(0);
-    static PyObject* memories[] = {PyUnicode_InternFromString("sbuf"),
-                                   PyUnicode_InternFromString("psum")};
-    PyObject* values[StorageObject::kFields] = {};
-    values[StorageObject::kTrace] = &trace->ob_base;
-    values[StorageObject::kName] = name;
-    values[StorageObject::kBuffer] = buffer;
-    values[StorageObject::kMemory] = memories[in_psum ? 1 : 0];
-    values[StorageObject::kShape] = shape.ptr();
-    values[StorageObject::kDtype] = tensor->field[TensorObject::kDtype];
-    values[StorageObject::kWhole] = whole.ptr();
-    values[StorageObject::kScope] = scope.ptr();
-    values[StorageObject::kAxis] = zero;
-    for (int i = 0; i < StorageObject::kFields; ++i) set_field(storage->field[i], values[i]);
-    storage->made_at = trace->uses;
-    storage->is_mutable = 1;
-    storage->in_psum = in_psum ? 1 : 0;
-    tensor->field[TensorObject::kShape] = shape;
-    if (shape_of(result).size() == 2 && trace->widens == 0) {
-      tensor->field[TensorObject::kAccess] = whole;
-    }
-    tensor->field[TensorObject::kStorage] = std::move(made);
-  } catch (...) {
-    raised();
-    return false;
+  if (shape_of(result).empty()) fail("a tile has at least one dimension.");
+  const bool in_psum = buffer == constants.psum;
+  const nb::object whole =
+      new_tile(trace, tensor, in_psum, nb::cast<std::string>(nb::handle(name)));
+  const nb::object scope = scope_at(trace, place);
+  nb::object made = nb::steal(classes.storage->tp_alloc(classes.storage, 0));
+  must(made.is_valid());
+  auto* storage = reinterpret_cast<StorageObject*>(made.ptr());
+  static PyObject* zero = PyLong_FromLong(0);
+  static PyObject* memories[] = {PyUnicode_InternFromString("sbuf"),
+                                 PyUnicode_InternFromString("psum")};
+  tensor->field[TensorObject::kShape] = nb::steal(tuple_of(shape_of(result)));
+  PyObject* values[StorageObject::kFields] = {};
+  values[StorageObject::kTrace] = &trace->ob_base;
+  values[StorageObject::kName] = name;
+  values[StorageObject::kBuffer] = buffer;
+  values[StorageObject::kMemory] = memories[in_psum ? 1 : 0];
+  values[StorageObject::kShape] = tensor->field[TensorObject::kShape];
+  values[StorageObject::kDtype] = tensor->field[TensorObject::kDtype];
+  values[StorageObject::kWhole] = whole.ptr();
+  values[StorageObject::kScope] = scope.ptr();
+  values[StorageObject::kAxis] = zero;
+  for (int i = 0; i < StorageObject::kFields; ++i) set_field(storage->field[i], values[i]);
+  storage->made_at = trace->uses;
+  storage->is_mutable = 1;
+  storage->in_psum = in_psum ? 1 : 0;
+  if (shape_of(result).size() == 2 && trace->widens == 0) {
+    tensor->field[TensorObject::kAccess] = whole;
   }
-  return true;
+  tensor->field[TensorObject::kStorage] = std::move(made);
 }
 
 PyObject* trace_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
@@ -138,42 +129,36 @@ PyObject* trace_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t coun
   if (count != 4 || PyUnicode_Check(arguments[3]) == 0) {
     fail("a tile has a shape, a dtype, a buffer and a name.", ErrorKind::kType);
   }
-  must(settle(trace));
+  settle(trace);
   const nb::object frame = trace->is_old == 0 ? nb::object() : kernel_frame();
-  PyObject* place = frame.is_valid() ? place_of(frame) : nullptr;
-  must(PyErr_Occurred() == nullptr);
   nb::object made = new_tensor(nullptr, arguments[1], TensorView::dense(sizes_of(arguments[0]), 0));
-  must(give_tile(trace, made.ptr(), arguments[2], arguments[3], place));
+  give_tile(trace, made.ptr(), arguments[2], arguments[3],
+            frame.is_valid() ? place_of(frame) : nullptr);
   return made.release().ptr();
 }
 
 PyObject* plain_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
   TraceObject* trace = as_trace(self);
-  std::optional<Sizes> shape;
-  if (count == 4 && PyUnicode_Check(arguments[3]) == 0) {
-    return wrong_type("name", "a str", arguments[3]);
+  if (count != 4 || PyUnicode_Check(arguments[3]) == 0) {
+    fail("a tile has a shape, a dtype, a buffer and a name.", ErrorKind::kType);
   }
-  if (count == 4 && trace->widens == 0 &&
-      (arguments[2] == constants.sbuf || arguments[2] == constants.psum)) {
-    shape = plain_shape(trace, arguments[0]);
-  }
-  const nb::object frame = shape ? kernel_frame() : nb::object();
-  if (!frame.is_valid()) {
-    if (PyErr_Occurred() != nullptr) return nullptr;
+  if (trace->widens != 0 || (arguments[2] != constants.sbuf && arguments[2] != constants.psum)) {
     Py_RETURN_NONE;
   }
+  const std::optional<Sizes> shape = plain_shape(trace, arguments[0]);
+  const nb::object frame = shape ? kernel_frame() : nb::object();
+  if (!frame.is_valid()) Py_RETURN_NONE;
   static PyObject* otherwise = PyUnicode_InternFromString("tensor");
   PyObject* place = place_of(frame);
-  if (place == nullptr) return nullptr;
-  const nb::object name = nb::steal(assigned_name(trace, frame, place, *shape));
-  if (!name.is_valid()) return nullptr;
+  const nb::object name = assigned_name(trace, frame, place, *shape);
   PyObject* used = PyUnicode_GetLength(arguments[3]) > 0 ? arguments[3] : name.ptr();
   if (PyUnicode_GetLength(used) == 0) used = otherwise;
-  if (!settle(trace) || !note_tile(trace, used)) return nullptr;
-  if (trace->emitting == 0 && !go_to(trace, place)) return nullptr;
+  settle(trace);
+  note_tile(trace, used);
+  if (trace->emitting == 0) go_to(trace, place);
   nb::object made = new_tensor(nullptr, arguments[1], TensorView::dense(*shape, 0));
-  const bool good = give_tile(trace, made.ptr(), arguments[2], used, place);
-  return good ? made.release().ptr() : nullptr;
+  give_tile(trace, made.ptr(), arguments[2], used, place);
+  return made.release().ptr();
 }
 
 }  // namespace neuron_sim::tracing

@@ -45,7 +45,7 @@ int initialise_instruction(PyObject* self, PyObject* arguments, PyObject*) {
   auto* instruction = reinterpret_cast<InstructionObject*>(self);
   PyObject* method = nullptr;
   instruction->accumulate_at = -1;
-  instruction->call = call_instruction;
+  instruction->call = slot<call_instruction>;
   if (PyArg_ParseTuple(arguments, "O|L", &method, &instruction->accumulate_at) == 0) return -1;
   set_field(instruction->field[InstructionObject::kMethod], method);
   const nanobind::object name = nanobind::steal(PyObject_GetAttrString(method, "__name__"));
@@ -85,25 +85,22 @@ void bind_trace(nanobind::module_& module) {
       {"is_old", T_BOOL, offsetof(Trace, is_old), 0, nullptr},
       {}};
   static PyGetSetDef properties[] = {
-      {"builder", trace_builder, nullptr,
+      {"builder", slot<trace_builder>, nullptr,
        "The builder, after what is pending was emitted; its source line is the kernel's.", nullptr},
       {}};
   static PyMethodDef methods[] = {
-      {"result", fast(slot<trace_result>), METH_FASTCALL | METH_KEYWORDS,
+      {"result", fast(slot<trace_result>), METH_VARARGS | METH_KEYWORDS,
        "A tile that `emit(tensor, *operands)` writes: now if it is used, later if it is "
        "assigned.\n\n`t[...] = result` makes emit write into t (unless `explicit`, the user's "
        "dtype=, is not that of t), `t += result` too when it `accumulates`: emit(t, "
        "accumulate=True). An Instruction as `emit` is called with the access of the tensors."},
-      {"settled_into", fast(trace_settled_into), METH_FASTCALL,
-       "(target, value, unshared): emits a pending value straight into `target`; False when that "
-       "is not the same."},
       {"plain_tile", fast(slot<plain_tile>), METH_FASTCALL,
        "(shape, dtype, buffer, name): a new tile that is placed automatically, or None."},
       {"_tile", fast(slot<trace_tile>), METH_FASTCALL,
        "(shape, dtype, buffer, name): a new tile of the package's own."},
-      {"repeats", trace_repeats, METH_O,
-       "Whether the iterations of an affine_range may all write a tensor."},
-      {"settle", trace_settle, METH_NOARGS, "Emits what is pending into a tile of its own."},
+      {"shared_loop", slot<trace_shared_loop>, METH_O,
+       "The innermost affine_range whose iterations all begin with a write to a tensor, or None."},
+      {"settle", slot<trace_settle>, METH_NOARGS, "Emits what is pending into a tile of its own."},
       {}};
   trace_type = made<Trace>(module, "neuron_sim._core.TraceState", of_trace, initialise_trace,
                            properties, methods);
@@ -203,18 +200,13 @@ void bind_traced_objects(nb::module_& module) {
   bind_merged(module);
   bind_entry(module);
   static PyMethodDef functions[] = {
-      {"current_builder", current_builder, METH_NOARGS,
+      {"current_builder", slot<current_builder>, METH_NOARGS,
        "The builder of the kernel that is being traced, see TraceState.builder."},
-      {"instruction_result", fast(slot<instruction_result>), METH_FASTCALL,
-       "(shape, dtype, default, mask, instruction, *operands): a result in SBUF."},
       {"boxes", fast(slot<boxes_in>), METH_FASTCALL,
        "(mask, shape): what a mask leaves of a tile: None for all of it, else a list of boxes, "
        "(start, size) per dimension."},
       {"place_of", slot<place_of_frame>, METH_O,
-       "(line, name, annotation, code, step) of a frame; the same tuple for the same step."},
-      {"plain_binary", fast(slot<plain_binary>), METH_FASTCALL,
-       "(op, x, y): the result for two tiles of the same shape and dtype, or a tile and a float; "
-       "None for other operands."}};
+       "(line, name, annotation, code, step) of a frame; the same tuple for the same step."}};
   for (PyMethodDef& function : functions) {
     module.attr(function.ml_name) = nanobind::steal(PyCFunction_New(&function, nullptr));
   }

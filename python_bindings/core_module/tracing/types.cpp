@@ -72,7 +72,7 @@ int initialise_storage(PyObject* self, PyObject* arguments, PyObject*) {
   Owned& memory = storage->field[StorageObject::kMemory];
   memory = nb::steal(PyObject_GetAttrString(values[2], "memory"));
   if (!memory.is_valid()) return -1;
-  if (PyUnicode_Check(memory.ptr()) == 0) return wrong_type("memory", "a str", memory), -1;
+  if (PyUnicode_Check(memory.ptr()) == 0) wrong_type("memory", "a str", memory);
   storage->in_psum = PyUnicode_CompareWithASCIIString(memory, "psum") == 0;
   storage->made_at = reinterpret_cast<TraceObject*>(values[0])->uses;
   storage->is_mutable = 1;
@@ -133,10 +133,12 @@ PyObject* tensor_start(PyObject* self, void*) {
   return object_of(as_tensor(self)->view.start).release().ptr();
 }
 
-PyObject* tensor_access(PyObject* self, void*) { return access_of(as_tensor(self)); }
+PyObject* tensor_access(PyObject* self, void*) {
+  return access_of(as_tensor(self)).release().ptr();
+}
 
 PyObject* settled_tensor(PyObject* self, PyObject*) {
-  if (!settle_tensor(self)) return nullptr;
+  settle_tensor(self);
   return Py_NewRef(self);
 }
 
@@ -184,16 +186,19 @@ PyObject* storage_views(PyObject* self, void*) {
 
 }  // namespace
 
-PyObject* wrong_type(const char* argument, const char* wanted, PyObject* given) {
-  PyErr_Format(PyExc_TypeError, "'%s' is of type %s, not %s.", argument, Py_TYPE(given)->tp_name,
-               wanted);
-  return nullptr;
+nb::object packed(Objects objects) {
+  nb::object tuple = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(objects.size())));
+  must(tuple.is_valid());
+  for (size_t i = 0; i < objects.size(); ++i) {
+    PyTuple_SET_ITEM(tuple.ptr(), static_cast<Py_ssize_t>(i), Py_NewRef(objects[i]));
+  }
+  return tuple;
 }
 
-bool has_builder(const TraceObject* trace) {
-  if (!is_absent(trace->field[TraceObject::kBuilder])) return true;
-  PyErr_SetString(PyExc_RuntimeError, "a trace has no builder yet.");
-  return false;
+void wrong_type(const char* argument, const char* wanted, PyObject* given) {
+  PyErr_Format(PyExc_TypeError, "'%s' is of type %s, not %s.", argument, Py_TYPE(given)->tp_name,
+               wanted);
+  throw nb::python_error();
 }
 
 void bind_loop_and_storage(nanobind::module_& module) {
@@ -237,7 +242,7 @@ void bind_loop_and_storage(nanobind::module_& module) {
   static PyGetSetDef properties[] = {
       {"views", storage_views, nullptr, "dict: dtype -> the whole as its elements.", nullptr}, {}};
   storage_type = made<Storage>(module, "neuron_sim._core.TensorStorage", of_storage,
-                               initialise_storage, properties);
+                               slot<initialise_storage>, properties);
 }
 
 void bind_tensor(nanobind::module_& module) {
@@ -259,7 +264,7 @@ void bind_tensor(nanobind::module_& module) {
       {"partition", slot<tensor_partition>, nullptr, "The first partition.", nullptr},
       {"start", slot<tensor_start>, nullptr, "The first element of a partition, or in HBM.",
        nullptr},
-      {"access", tensor_access, nullptr,
+      {"access", slot<tensor_access>, nullptr,
        "The View of exactly this access pattern: what an instruction of the builder takes.",
        nullptr},
       {"storage", tensor_storage, set_tensor_storage, "None of a result that is not written.",
@@ -270,7 +275,7 @@ void bind_tensor(nanobind::module_& module) {
       {"ndim", tensor_rank, nullptr, "Number of dimensions.", nullptr},
       {}};
   static PyMethodDef methods[] = {
-      {"settle", settled_tensor, METH_NOARGS,
+      {"settle", slot<settled_tensor>, METH_NOARGS,
        "Emits the instruction of a result that was not assigned anywhere."},
       {"narrow", slot<narrow>, METH_O,
        "The part of a tensor that a mask leaves; box: (start, size) per dimension."},
@@ -301,8 +306,8 @@ void bind_tensor(nanobind::module_& module) {
                          {Py_tp_getset, properties},
                          {Py_tp_methods, methods},
                          {Py_mp_subscript, pointer(slot<subscript>)},
-                         {Py_mp_ass_subscript, pointer(assign_subscript)},
-                         {Py_nb_inplace_add, pointer(add_in_place)},
+                         {Py_mp_ass_subscript, pointer(slot<assign_subscript>)},
+                         {Py_nb_inplace_add, pointer(slot<add_in_place>)},
                          {0, nullptr}};
   PyType_Spec spec = {"neuron_sim._core.TensorPattern", sizeof(Tensor), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};

@@ -14,10 +14,6 @@ namespace neuron_sim::tracing {
 
 using Field = TensorObject;
 
-void must(bool good) {
-  if (!good) throw nb::python_error();
-}
-
 void unroll(const LoopsNeeded& needed) noexcept {
   try {
     nb::dict keys;  // in order, each once
@@ -39,7 +35,7 @@ void refuse(PyObject* tensor, const char* reason) {
 }
 
 const TensorView& view_of(PyObject* tensor) {
-  must(settle_tensor(tensor));
+  settle_tensor(tensor);
   return as_tensor(tensor)->view;
 }
 
@@ -47,8 +43,8 @@ nb::object new_tensor(PyObject* storage, PyObject* dtype, const TensorView& view
   nb::object made = nb::steal(classes.tensor->tp_alloc(classes.tensor, 0));
   must(made.is_valid());
   TensorObject* tensor = as_tensor(made.ptr());
-  new (&tensor->view) TensorView();
-  hold(tensor->view, view);
+  new (&tensor->view) TensorView(view);
+  for_loops(view, [](nb::handle loop) { loop.inc_ref(); });
   set_field(tensor->field[Field::kStorage], storage);
   set_field(tensor->field[Field::kDtype], dtype);
   return made;
@@ -106,7 +102,7 @@ Box box_of(PyObject* ranges) {
   for (Py_ssize_t d = 0; d < count; ++d) {
     long long first = 0, size = 0;
     PyObject* range = PyTuple_GET_ITEM(ranges, d);
-    must(PyTuple_Check(range) != 0 || wrong_type("box", "pairs (start, size)", range) != nullptr);
+    if (PyTuple_Check(range) == 0) wrong_type("box", "pairs (start, size)", range);
     must(PyArg_ParseTuple(range, "LL", &first, &size) != 0);
     box.first.push_back(first);
     box.last.push_back(first + size);
@@ -131,7 +127,7 @@ nb::object made_narrow(PyObject* self, PyObject* box) {
 }
 
 /// Whether it is a tensor in HBM, of which loops over masked parts take the same ones again.
-bool is_plain_in_hbm(PyObject* self) {
+bool is_fixed_in_hbm(PyObject* self) {
   if (!is_tensor(self)) return false;
   const TensorObject* tensor = as_tensor(self);
   return tensor->view.axis < 0 && !is_absent(tensor->field[Field::kStorage]) &&
@@ -188,7 +184,7 @@ int64_t row_elements(const TensorObject* tensor) {
 
 nb::object made_pattern(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 2) fail("pattern() takes dimensions and an offset.", ErrorKind::kType);
-  must(settle_tensor(self));
+  settle_tensor(self);
   TensorView pattern = pairs_of(arguments[0]);
   if (as_tensor(self)->view.axis < 0) {
     pattern.start = position_of(arguments[1]);
@@ -208,8 +204,8 @@ nb::object made_pattern(PyObject* self, PyObject* const* arguments, Py_ssize_t c
 }  // namespace
 
 PyObject* narrow(PyObject* self, PyObject* box) {
-  if (PyTuple_Check(box) == 0) return wrong_type("box", "a tuple", box);
-  if (is_plain_in_hbm(self)) {
+  if (PyTuple_Check(box) == 0) wrong_type("box", "a tuple", box);
+  if (is_fixed_in_hbm(self)) {
     const nb::object index = nb::steal(index_of_pairs(box, Py_Ellipsis));
     if (index.is_valid()) return known_or_made(self, index, [&] { return made_narrow(self, box); });
     must(PyErr_Occurred() == nullptr);
@@ -218,7 +214,7 @@ PyObject* narrow(PyObject* self, PyObject* box) {
 }
 
 PyObject* row_of(PyObject* self, void*) {
-  must(settle_tensor(self));
+  settle_tensor(self);
   return PyLong_FromLongLong(row_elements(as_tensor(self)));
 }
 
@@ -227,7 +223,7 @@ PyObject* pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t coun
 }
 
 PyObject* shared_pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
-  must(settle_tensor(self));
+  settle_tensor(self);
   if (count == 2 && is_tensor(self)) {
     const nb::object index = nb::steal(index_of_pairs(arguments[0], arguments[1]));
     const auto make = [&] { return made_pattern(self, arguments, count); };

@@ -40,7 +40,7 @@ def masked(function, dtype, mask, *operands):
     made = trace.tile(shape, dtype)
     for box in cut:
         parts = [each.narrow(box) if isinstance(each, Tensor) else each for each in operands]
-        trace.assign(made.narrow(box), function(*parts), True)
+        made.narrow(box)[...] = function(*parts)
     return made
 
 

@@ -1,14 +1,17 @@
 """Operators and methods of Tensor that emit instructions: attached here."""
 
+from neuron_sim import _core
+
 from ..legality.violations import note
 from ..tracing import methods, operators
 from ..tracing.dtypes import bool_, dtype_of
 from ..tracing.dynamic import DynamicIndex
 from ..tracing.expression import Expression
-from ..tracing.operators import PLAIN, binary, invert, number_of, plain_binary
+from ..tracing.operators import PLAIN, binary, invert, number_of
 from ..tracing.tensor import Tensor
 from . import elementwise, shapes
 
+plain_binary = _core.plain_binary
 _BINARY = {
     "add": "add",
     "sub": "subtract",
@@ -48,14 +51,16 @@ def _operation(op: str, a, b):
 
 
 def _forward(op: str):
-    def operator(self, other):
+    def general(_, this, other):
         if other is None or isinstance(other, (str, tuple, list, dict)):
             return NotImplemented
-        return _operation(op, self, other)
+        return _operation(op, this, other)
+
+    def operator(self, other):
+        return general(op, self, other)
 
     def plain_operator(self, other):
-        made = plain_binary(op, self, other)
-        return operator(self, other) if made is None else made
+        return plain_binary(op, self, other, general)
 
     return plain_operator if op in PLAIN else operator
 
@@ -73,7 +78,7 @@ def _in_place(op: str):
     def operator(self, other):
         target = self.settle()
         target.access  # noqa: B018 - the scope is checked before anything is emitted
-        target.storage.trace.assign(target, _operation(op, target, other), True)
+        target[...] = _operation(op, target, other)
         return target
 
     return operator

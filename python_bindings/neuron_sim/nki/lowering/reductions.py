@@ -14,6 +14,8 @@ from ..tracing.instructions import TENSOR_REDUCE
 from ..tracing.splitting import dense, is_wide
 from . import elementwise as lowering
 
+plain_result = _core.plain_result
+
 
 def reduced_shape(shape, axes, keepdims):
     """The shape left when dimensions are reduced; at least 2-D."""
@@ -72,10 +74,13 @@ def reducible(x, axes):
 
 def reduction(function, op, x, axis, dtype=None, mask=None, keepdims=False):
     """One tensor_reduce with the operator `op` of the builder."""
+    if mask is None and dtype is None:
+        return plain_result(TENSOR_REDUCE, "rw1", _reduction, x, op, axis, function, keepdims)
+    return _reduction(x, op, axis, function, keepdims, dtype, mask)
+
+
+def _reduction(x, op, axis, function, keepdims, dtype=None, mask=None):
     if mask is None:
-        made = None if dtype is not None else _core.plain_reduction(op, x, axis)
-        if made is not None:
-            return made
         tiles.on_chip(x, "x", function)
         rank = len(x.shape)
         axes = reduced_axes(axis, rank, function)

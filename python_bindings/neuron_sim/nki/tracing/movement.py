@@ -2,7 +2,7 @@
 
 from . import dtypes
 from .active import current
-from .control_flow.dependences import output_dependencies, shared_loop
+from .control_flow.dependences import output_dependencies
 from .dtypes import dtype_of
 from .expression import Expression
 from .instructions import DMA_COPY
@@ -86,10 +86,8 @@ def store(dst, value, mask=None) -> None:
     in_hbm(dst, "dst", "store")
     trace = current()
     writable(dst)
-    if mask is None and trace.loops and trace.repeats(dst):
-        loop = shared_loop(trace, dst)
-        if loop is not None:
-            raise output_dependencies(loop, dst)
+    if mask is None and (loop := trace.shared_loop(dst)) is not None:
+        raise output_dependencies(loop, dst)
     if len(dst.shape) < 2:
         dst = dst.as_column()
     cut = None if mask is None else boxes(mask, dst.shape)

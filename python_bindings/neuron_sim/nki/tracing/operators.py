@@ -13,7 +13,6 @@ from .instructions import MEMSET, TENSOR_COPY, TENSOR_SCALAR, TENSOR_TENSOR
 from .tensor import Tensor
 
 instruction_result = _core.instruction_result
-plain_binary = _core.plain_binary
 PLAIN = frozenset(("add", "subtract", "multiply"))
 """Operators that are one instruction, whose result has the dtype of operands of one dtype."""
 

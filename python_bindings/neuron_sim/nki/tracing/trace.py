@@ -13,7 +13,7 @@ from .assignments import check_annotation, place_at, place_of, warn_of_shadowing
 from .control_flow import source_scopes
 from .control_flow.claims import Claims
 from .control_flow.control import Control
-from .control_flow.dependences import line_of, output_dependencies, shared_loop
+from .control_flow.dependences import line_of, output_dependencies
 from .dtypes import WIDENED, DType, dtype_of, float32
 from .errors import Unroll, innermost, is_internal, point_at_place
 from .expression import Loop
@@ -32,7 +32,7 @@ class Trace(_core.TraceState):
     scopes (bodies of loops) that are open. `program_ids`, `grid`: of the instance being traced.
     `widens`: tiles of low precision are stored as fp32, as the vendor's simulation does. `uses`: of
     tensors by instructions. `loops`: the counted loops that are open. The base class has `builder`,
-    and `result`, `settle` and `settled_into` for results that are not written yet.
+    and `result` and `settle` for results that are not written yet.
     """
 
     def __init__(self, name, architecture, language, unrolled=frozenset(), widens=False):
@@ -122,22 +122,22 @@ class Trace(_core.TraceState):
 
     # --- results that are assigned -----------------------------------------------------------
 
-    def assign(self, target: Tensor, value, unshared: bool = False) -> None:
+    def assign(self, target: Tensor, value) -> None:
         """target[...] = value; in HBM, which only the new language assigns to, by DMA."""
         if target.axis is None and not self.is_old:
             movement.store(target, value)
             return
-        loop = shared_loop(self, target) if self.loops and self.language == "old" else None
-        uses = target.storage.uses
+        loop, uses, cut = self.shared_loop(target), target.storage.uses, None
         if isinstance(value, Tensor) and value.storage is None:
             emit = getattr(value.pending, "emit", None)
-            if not self.settled_into(target, value, unshared):
-                cut = emit.cut if type(emit) is InBoxes else None
-                operators.assign(target, value.settle(), cut)
-        else:
-            operators.assign(target, value)
+            cut = emit.cut if type(emit) is InBoxes else None
+            value.settle()
+        operators.assign(target, value, cut)
         if loop is not None and target.storage.uses == uses + 1:  # it is not an operand as well
-            raise output_dependencies(loop, target)
+            self._repeated(loop, target)
+
+    def _repeated(self, loop: Loop, target: Tensor) -> None:
+        raise output_dependencies(loop, target)
 
     def constant(self, shape: tuple, dtype: DType, value: float, name: str) -> Any:
         """The access of an SBUF tile of one value, made once for all operators that need it in the

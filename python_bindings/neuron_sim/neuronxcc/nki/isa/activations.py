@@ -11,7 +11,7 @@ from .constants import reduce_cmd as reduce_commands
 from .results import refuse, result, tile
 from .returned import returned
 
-plain_activation = _core.plain_activation
+plain_result = _core.plain_result
 _IDLE = reduce_commands.idle
 _BIAS = ("float32", "float16", "bfloat16")
 
@@ -41,6 +41,14 @@ def _check_operands(bias, scale):
         )
 
 
+def _activation(op, data, bias, scale, mask=None, dtype=None):
+    tile(data, "activation", "data")
+    _check_operands(bias, scale)
+    offset = 0.0 if bias is None else tile_or_number(bias)
+    operands = (operator_name(op), data, offset, tile_or_number(scale))
+    return instruction_result(data.shape, dtype, data.dtype, mask, ACTIVATION, *operands)
+
+
 def activation(
     op,
     data,
@@ -63,18 +71,11 @@ def activation(
         refuse("activation", kwargs)
     reduces = reduce_op is not None or reduce_res is not None or reduce_cmd is not _IDLE
     if mask is None and dtype is None and not reduces:
-        if (made := plain_activation(op, data, bias, scale)) is not None:
-            try:
-                return made
-            finally:
-                del made
-    if type(data) is not Tensor:
-        tile(data, "activation", "data")
-    _check_operands(bias, scale)
+        return plain_result(ACTIVATION, "otbc", _activation, op, data, bias, scale)
     if not reduces:
-        offset = 0.0 if bias is None else tile_or_number(bias)
-        operands = (operator_name(op), data, offset, tile_or_number(scale))
-        return instruction_result(data.shape, dtype, data.dtype, mask, ACTIVATION, *operands)
+        return _activation(op, data, bias, scale, mask, dtype)
+    tile(data, "activation", "data")
+    _check_operands(bias, scale)
 
     def emit_and_reduce(dst, part, offset, factor, reduced):
         new.activation(dst, op, part, offset, factor, reduce_op, reduced, reduce_cmd)

@@ -23,7 +23,7 @@ from .results import refuse
 from .returned import returned
 from .scalar_operands import per_partition
 
-plain_pair, plain_scalar = _core.plain_pair, _core.plain_scalar
+plain_result = _core.plain_result
 _UNKNOWN = engines.unknown
 
 
@@ -44,27 +44,38 @@ def _repeated(tile, other):
     return column.broadcast_to(other.shape)
 
 
+def _pair(data1, data2, op, word, dtype=None, mask=None):
+    if data1.shape != data2.shape:
+        data1, data2 = _repeated(data1, data2), _repeated(data2, data1)
+    default = data1.dtype if data1.dtype is data2.dtype else promote(data1.dtype, data2.dtype)
+    operands = (data1, data2, operator_name(op), word)
+    return instruction_result(data1.shape, dtype, default, mask, TENSOR_TENSOR, *operands)
+
+
 def tensor_tensor(data1, data2, op, *, dtype=None, mask=None, engine=engines.unknown, **kwargs):
     """data1 op data2, of the promoted dtype unless `dtype` is given; one with a single element per
     partition is repeated along the other."""
     if kwargs:
         refuse("tensor_tensor", kwargs)
     if engine is _UNKNOWN and dtype is None and mask is None:
-        if (made := plain_pair(data1, data2, op)) is not None:
-            try:
-                return made
-            finally:
-                del made
-    if data1.shape != data2.shape:
-        data1, data2 = _repeated(data1, data2), _repeated(data2, data1)
-    default = data1.dtype if data1.dtype is data2.dtype else promote(data1.dtype, data2.dtype)
+        return plain_result(TENSOR_TENSOR, "tlow", _pair, data1, data2, op, "auto")
+    word = "auto" if engine is _UNKNOWN else named(engine, engines, "engine")
+    return _pair(data1, data2, op, word, dtype, mask)
+
+
+def _scalar(data, op0, operand0, reverse0=False, *second, word="auto", dtype=None, mask=None):
+    op1, operand1, reverse1 = (*second, *(None, None, False)[len(second) :])
     operands = (
-        data1,
-        data2,
-        operator_name(op),
-        "auto" if engine is _UNKNOWN else named(engine, engines, "engine"),
+        data,
+        operator_name(op0, "op0"),
+        0.0 if operand0 is None else per_partition(operand0),
+        bool(reverse0),
+        "" if op1 is None else operator_name(op1, "op1"),
+        0.0 if operand1 is None else per_partition(operand1),
+        bool(reverse1),
+        word,
     )
-    return instruction_result(data1.shape, dtype, default, mask, TENSOR_TENSOR, *operands)
+    return instruction_result(data.shape, dtype, data.dtype, mask, TENSOR_SCALAR, *operands)
 
 
 def tensor_scalar(
@@ -85,22 +96,13 @@ def tensor_scalar(
     if kwargs:
         refuse("tensor_scalar", kwargs)
     if engine is _UNKNOWN and dtype is None and mask is None and not (reverse0 or reverse1):
-        if (made := plain_scalar(data, op0, operand0, op1, operand1)) is not None:
-            try:
-                return made
-            finally:
-                del made
-    operands = (
-        data,
-        operator_name(op0, "op0"),
-        0.0 if operand0 is None else per_partition(operand0),
-        bool(reverse0),
-        "" if op1 is None else operator_name(op1, "op1"),
-        0.0 if operand1 is None else per_partition(operand1),
-        bool(reverse1),
-        "auto" if engine is _UNKNOWN else named(engine, engines, "engine"),
-    )
-    return instruction_result(data.shape, dtype, data.dtype, mask, TENSOR_SCALAR, *operands)
+        if op1 is None and operand1 is None:
+            return plain_result(TENSOR_SCALAR, "tos", _scalar, data, op0, operand0)
+        operands = (data, op0, operand0, False, op1, operand1)
+        return plain_result(TENSOR_SCALAR, "tosfos", _scalar, *operands)
+    word = "auto" if engine is _UNKNOWN else named(engine, engines, "engine")
+    operands = (data, op0, operand0, reverse0, op1, operand1, reverse1)
+    return _scalar(*operands, word=word, dtype=dtype, mask=mask)
 
 
 def scalar_tensor_tensor(

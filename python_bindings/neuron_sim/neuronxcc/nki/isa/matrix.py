@@ -8,12 +8,13 @@ from neuron_sim.nki.isa.versions import nc_generation
 from neuron_sim.nki.lowering.elementwise import in_sbuf
 from neuron_sim.nki.tracing import boxes, current, dtype_of
 from neuron_sim.nki.tracing.dtypes import float32
+from neuron_sim.nki.tracing.instructions import MATMUL
 
 from .constants import engine as engines
 from .constants import matmul_perf_mode
 from .results import in_parts, refuse, result
 
-plain_product = _core.plain_product
+plain_result = _core.plain_result
 _WHOLE = ()  # the array
 
 
@@ -37,16 +38,25 @@ def nc_matmul(
     nc_transpose returns, are copied to SBUF first.
     """
     whole = tile_position is _WHOLE and tile_size is _WHOLE and mask is None
+    modes = (is_stationary_onezero, is_moving_onezero)
     if whole and not (kwargs or is_transpose):
-        if (
-            made := plain_product(stationary, moving, is_stationary_onezero, is_moving_onezero)
-        ) is not None:
-            try:
-                return made
-            finally:
-                del made
-    perf_mode = _performance_mode(kwargs.pop("perf_mode", None))
+        return plain_result(MATMUL, "kkfff", _matmul, stationary, moving, False, *modes)
+    places = (tile_position, tile_size, _performance_mode(kwargs.pop("perf_mode", None)))
     refuse("nc_matmul", kwargs)
+    return _matmul(stationary, moving, is_transpose, *modes, *places, mask)
+
+
+def _matmul(
+    stationary,
+    moving,
+    is_transpose,
+    is_stationary_onezero,
+    is_moving_onezero,
+    tile_position=_WHOLE,
+    tile_size=_WHOLE,
+    perf_mode=matmul_perf_mode.none,
+    mask=None,
+):
     modes = {
         "is_stationary_onezero": is_stationary_onezero,
         "is_moving_onezero": is_moving_onezero,

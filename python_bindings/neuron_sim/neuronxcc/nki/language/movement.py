@@ -5,8 +5,9 @@ from neuron_sim.neuronxcc.nki.keywords import refuse
 from neuron_sim.nki.isa.operators import NAMES
 from neuron_sim.nki.tracing import movement, operators
 from neuron_sim.nki.tracing.dtypes import dtype_of
+from neuron_sim.nki.tracing.instructions import DMA_COPY, TENSOR_COPY
 
-plain_load, plain_store, plain_copy = _core.plain_load, _core.plain_store, _core.plain_copy
+plain_result, plain_store = _core.plain_result, _core.plain_store
 
 
 def load(src, *, mask=None, dtype=None, **kwargs):
@@ -14,11 +15,7 @@ def load(src, *, mask=None, dtype=None, **kwargs):
     if kwargs:
         refuse("load", kwargs)
     if dtype is None:
-        if (made := plain_load(src, mask)) is not None:
-            try:
-                return made
-            finally:
-                del made
+        return plain_result(DMA_COPY, "hm", movement.load, src, mask)
     return movement.load(src, mask, dtype)
 
 
@@ -26,8 +23,7 @@ def store(dst, value, *, mask=None, **kwargs):
     """Elements of a tile, or a number, to an HBM tensor."""
     if kwargs:
         refuse("store", kwargs)
-    if plain_store(dst, value, mask) is None:
-        movement.store(dst, value, mask)
+    plain_store(dst, value, mask, movement.store)
 
 
 def load_transpose2d(src, *, mask=None, dtype=None, **kwargs):
@@ -41,11 +37,7 @@ def copy(src, *, mask=None, dtype=None, **kwargs):
     if kwargs:
         refuse("copy", kwargs)
     if mask is None and dtype is None:
-        if (made := plain_copy(src)) is not None:
-            try:
-                return made
-            finally:
-                del made
+        return plain_result(TENSOR_COPY, "x", operators.copy, src)
     return operators.copy(src, None if dtype is None else dtype_of(dtype), mask)
 
 

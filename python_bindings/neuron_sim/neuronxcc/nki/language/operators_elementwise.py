@@ -10,9 +10,10 @@ from neuron_sim.neuronxcc.nki.keywords import refuse
 from neuron_sim.nki.language.operators_elementwise import BINARY, COMPARISONS, UNARY, named
 from neuron_sim.nki.lowering import elementwise as lowering
 from neuron_sim.nki.tracing import current
-from neuron_sim.nki.tracing.operators import PLAIN, plain_binary
+from neuron_sim.nki.tracing.instructions import ACTIVATION
+from neuron_sim.nki.tracing.operators import PLAIN
 
-plain_unary = _core.plain_unary
+plain_binary, plain_result = _core.plain_binary, _core.plain_result
 
 #: Functions that only the later language has.
 _LATER = {"abs_max", "abs_min", "gelu_apprx_sigmoid_dx"}
@@ -29,11 +30,7 @@ def _binary(name, text):
         if kwargs:
             refuse(name, kwargs)
         if is_plain and dtype is None and mask is None:
-            if (made := plain_binary(name, x, y)) is not None:
-                try:
-                    return made
-                finally:
-                    del made
+            return plain_binary(name, x, y, lowering.binary)
         return lowering.binary(name, x, y, dtype, mask)
 
     is_plain = name in PLAIN
@@ -53,20 +50,17 @@ def _unary(name, text):
     by_activation = name in lowering.ACTIVATIONS
     is_plain = by_activation and name not in lowering.SPECIAL
 
+    def general(_, x, dtype=None, mask=None):
+        if by_activation:
+            current().allocation.check_bias(None)
+        return lowering.unary(name, x, dtype, mask)
+
     def function(x, *, dtype=None, mask=None, **kwargs):
         if kwargs:
             refuse(name, kwargs)
         if is_plain and dtype is None and mask is None:
-            if (made := plain_unary(name, x)) is not None:
-                try:
-                    return made
-                finally:
-                    del made
-        if by_activation:
-            allocation = current().allocation
-            if allocation.directly:
-                allocation.check_bias(None)
-        return lowering.unary(name, x, dtype, mask)
+            return plain_result(ACTIVATION, "wxb", general, name, x, None)
+        return general(name, x, dtype, mask)
 
     return named(function, name, text, __name__)
 

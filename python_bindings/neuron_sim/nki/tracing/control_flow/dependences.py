@@ -3,7 +3,6 @@
 import ast
 import linecache
 import re
-from math import prod
 from types import CodeType
 from typing import Any
 
@@ -14,43 +13,6 @@ from ..errors import kernel_frame
 
 class OutputDependencies(ValueError):
     """An error of the loop as written, whatever the kernel does when it is unrolled."""
-
-
-def shared_loop(trace: Any, target: Any) -> Any:
-    """The innermost affine_range whose iterations all begin with a write to `target`, or None.
-
-    None as well when the body used the tensor before: then it may continue what came before, such
-    as a sum. Tensors made in the body are fresh in each iteration, and so is a tile that the write
-    covers, unless the kernel places it: no iteration sees what another one left in it. The vendor's
-    example of the error writes one block of four (nki.errors, SDK 2.26); a convolution whose loops
-    over the filter load the whole tile of weights again passed its tests on trn1
-    (echen4628/cs149-asst4, 648a0f3).
-    """
-    storage = target.storage
-    if _covers_tile(target) and not trace.allocation.directly:
-        return None
-    for loop in reversed(trace.loops):
-        if storage.made_at >= loop.opened_at or storage.last_use > loop.opened_at:
-            return None
-        if loop.kind == "affine" and not _depends(target, loop):
-            return loop
-    return None
-
-
-def _covers_tile(target: Any) -> bool:
-    """Whether a tensor is all of a tile."""
-    shape = target.storage.shape
-    return target.axis is not None and target.size == prod(shape) and target.index is None
-
-
-def _depends(target: Any, loop: Any) -> bool:
-    """Whether the address of a tensor depends on a loop, or on run-time values."""
-    if target.index is not None or target.register is not None:
-        return True
-    return any(
-        type(address) is not int and loop in address.terms
-        for address in (target.start, target.partition)
-    )
 
 
 def output_dependencies(loop: Any, target: Any) -> OutputDependencies:
