@@ -25,6 +25,7 @@ float reduce(AluOp op, const float* values, int64_t count) {
   float result = 0;
   alu::with_float_operator(
       op, [&](auto function) { result = reduction::reduce(values, count, function); });
+  if (op == AluOp::kAdd) result += 0.0F;
   return result;
 }
 

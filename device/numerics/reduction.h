@@ -13,8 +13,8 @@ namespace neuron_sim {
 float reduction_identity(AluOp op);
 
 /// `count` (at least 1) fp32 values reduced to one. Element i goes to partial result i mod 16, in
-/// order; then partial result l takes in l + 8, l + 4, l + 2, l + 1 (where they exist). subtract is
-/// first - second - third ..., in order.
+/// order; then partial result l takes in l + 8, l + 4, l + 2, l + 1 (where they exist); add adds
+/// that to +0, so that a sum is never -0. subtract is first - second - third ..., in order.
 float reduce(AluOp op, const float* values, int64_t count);
 
 namespace reduction {

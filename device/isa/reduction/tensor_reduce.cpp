@@ -1,6 +1,7 @@
 #include "device/isa/reduction/tensor_reduce.h"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -91,6 +92,11 @@ void with_reduction(AluOp op, Body body) {
   if (op == AluOp::kSubtract) {
     return body([](const float* values, int64_t count) {
       return reduction::subtract_in_order(*values, values + 1, count - 1);
+    });
+  }
+  if (op == AluOp::kAdd) {
+    return body([](const float* values, int64_t count) {
+      return 0.0F + reduction::reduce(values, count, std::plus<float>());
     });
   }
   alu::with_float_operator(op, [&](auto function) {

@@ -39,6 +39,13 @@ TEST(Reduction, AddsInTheDocumentedOrderToTheBit) {
   }
 }
 
+TEST(Reduction, ASumOfNegativeZerosIsZero) {
+  const std::vector<float> zeros(20, -0.0F);
+  EXPECT_FALSE(std::signbit(reduce(AluOp::kAdd, zeros.data(), 1)));
+  EXPECT_FALSE(std::signbit(reduce(AluOp::kAdd, zeros.data(), 20)));
+  EXPECT_TRUE(std::signbit(reduce(AluOp::kMaximum, zeros.data(), 20)));
+}
+
 TEST(Reduction, SubtractsFromLeftToRight) {
   const std::vector<float> values = {16777216, 1, 1, -3};
   EXPECT_EQ(reduce(AluOp::kSubtract, values.data(), 1), 16777216);
