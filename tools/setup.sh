@@ -67,6 +67,9 @@ install_torch() {
   rm -rf "$folder"
 }
 
+# Whether the torch of the environment is built for CUDA.
+has_cuda() { ! grep -qs '^cuda:.* = None' "$VENV"/lib/python3.*/site-packages/torch/version.py; }
+
 # Of a section of the requirements: what the packages and the demo need, or the rest.
 section() {
   if [[ $1 == demo ]]; then sed '/^# The other targets:/,$d' "$2"
@@ -88,8 +91,8 @@ install_section() {
     if [[ $1 == demo ]]; then install_torch; fi
     "${pip[@]}" --require-hashes --no-deps -r "$folder/lock.txt"
   fi
-  # Of a torch with CUDA, the packages that it needs; nothing otherwise.
-  "${pip[@]}" -r "$folder/requirements.txt"
+  # The packages that a torch with CUDA needs; a lock file names none of them.
+  if [[ -n ${TORCH:-} ]] || has_cuda; then "${pip[@]}" -r "$folder/requirements.txt"; fi
   rm -rf "$folder"
   echo "$key" >"$stamp"
 }
