@@ -30,14 +30,15 @@ class Body {
 
   void visit(uint32_t index, std::vector<CarriedWrite>& out) {
     const auto operands = program_.operands_of(program_.instructions[index]);
-    for (const Operand& each : operands) {
-      const bool is_read = each.present() && each.direction == Direction::kRead;
-      if (is_read && made_.count(each.tile) == 0 && is_same_in_all(program_, each, mark_.level)) {
-        read_.push_back(&each);
+    for (const Operand& operand : operands) {
+      const bool is_read = operand.present() && operand.direction == Direction::kRead;
+      if (is_read && made_.count(operand.tile) == 0 &&
+          is_same_in_all(program_, operand, mark_.level)) {
+        read_.push_back(&operand);
       }
     }
-    for (const Operand& each : operands) {
-      if (each.present() && each.direction == Direction::kWrite) write(index, each, out);
+    for (const Operand& operand : operands) {
+      if (operand.present() && operand.direction == Direction::kWrite) write(index, operand, out);
     }
   }
 
@@ -45,8 +46,9 @@ class Body {
   void write(uint32_t index, const Operand& target, std::vector<CarriedWrite>& out) {
     if (made_.count(target.tile) != 0) return;
     const bool was_read = is_same_in_all(program_, target, mark_.level) &&
-                          std::any_of(read_.begin(), read_.end(),
-                                      [&](const Operand* each) { return overlap(*each, target); });
+                          std::any_of(read_.begin(), read_.end(), [&](const Operand* source) {
+                            return overlap(*source, target);
+                          });
     if (!was_read) {
       made_.insert(target.tile);
       return;

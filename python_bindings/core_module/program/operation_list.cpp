@@ -49,15 +49,16 @@ nb::dict described(const Program& program, const Operand& operand) {
 std::string key_of(const Program& program, const Instruction& instruction) {
   std::string key = text(instruction.type->name, ';', static_cast<int>(instruction.engine), ';',
                          instruction.engine_given, ';', instruction.source_line);
-  for (const Attribute& each : program.attributes_of(instruction)) key += text(';', each.bits);
-  for (const Operand& each : program.operands_of(instruction)) {
-    if (!each.present()) {
+  for (const Attribute& attribute : program.attributes_of(instruction))
+    key += text(';', attribute.bits);
+  for (const Operand& operand : program.operands_of(instruction)) {
+    if (!operand.present()) {
       key += ";;";
       continue;
     }
-    key += text(";;", program.tiles[static_cast<size_t>(each.tile)].label, ',',
-                static_cast<int>(each.memory), ',', static_cast<int>(each.dtype), ',',
-                each.partitions, ',', elements_of(each), ',', is_dynamic(each));
+    key += text(";;", program.tiles[static_cast<size_t>(operand.tile)].label, ',',
+                static_cast<int>(operand.memory), ',', static_cast<int>(operand.dtype), ',',
+                operand.partitions, ',', elements_of(operand), ',', is_dynamic(operand));
   }
   return key;
 }

@@ -67,8 +67,8 @@ def ended(capsys, name, *more):
     ],
 )
 def test_the_exit_code_says_which_part_fails(name, code, line, capsys):
-    found, told = ended(capsys, name)
-    assert (found, told.err) == (code, "") and line in told.out
+    ended_with, told = ended(capsys, name)
+    assert (ended_with, told.err) == (code, "") and line in told.out
 
 
 def test_each_set_of_shapes_has_a_verdict(capsys):

@@ -16,7 +16,7 @@ def as_list(result: Any) -> list[np.ndarray]:
     if isinstance(result, dict):
         result = list(result.values())
     if isinstance(result, list | tuple):
-        return [each for part in result for each in as_list(part)]
+        return [tensor for member in result for tensor in as_list(member)]
     return [] if result is None else [np.asarray(result)]
 
 
@@ -38,7 +38,7 @@ def difference(
             return {"output": number, "sentence": shapes}
         wrong = _wrong(mine, theirs, tolerance)
         if wrong.any():
-            index = tuple(int(each) for each in np.argwhere(wrong)[0])
+            index = tuple(int(axis) for axis in np.argwhere(wrong)[0])
             return {
                 "output": number,
                 "index": list(index),

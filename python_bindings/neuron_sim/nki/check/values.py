@@ -26,10 +26,10 @@ def input_sets(
             yield (
                 f"{kind} {seed}",
                 {
-                    name: _array(each.shape, dtype_of(each.dtype), kind, source)
-                    if is_declared(each)
-                    else each
-                    for name, each in inputs.items()
+                    name: _array(value.shape, dtype_of(value.dtype), kind, source)
+                    if is_declared(value)
+                    else value
+                    for name, value in inputs.items()
                 },
             )
 

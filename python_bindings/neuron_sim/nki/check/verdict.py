@@ -1,5 +1,6 @@
 """check(): everything that is known about a kernel before it sees a chip, as one JSON object."""
 
+import inspect
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ from ..legality.judge import collecting
 from ..legality.rules import rules
 from ..legality.violations import sentence
 from ..measurement.interval import COVERAGE, interval, kind_of
+from ..typing.annotations import is_mutable
 from .comparison import as_list, difference, widened
 from .values import input_sets
 
@@ -35,7 +37,7 @@ def check(
     reference: Callable[..., Any] | None = None,
     *,
     legality: str = "compiler",
-    seeds: Sequence[int] = (0, 1, 2),
+    seeds: Sequence[int] = (0, 1),
     tolerance: float | None = None,
 ) -> dict[str, Any]:
     """The verdict on an NKI kernel.
@@ -52,12 +54,12 @@ def check(
     runs = list(input_sets(inputs, seeds))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of spills, which break a rule
-        found, traced, error, findings = _traced(kernel, runs[0][1])
+        broken, traced, error, findings = _traced(kernel, runs[0][1])
         result: dict[str, Any] = {
             "schema": SCHEMA,
             "kernel": getattr(kernel, "__name__", str(kernel)),
             "architecture": kernel.call(**runs[0][1]).architecture,
-            "legal": _legal(kernel, found, error, legality),
+            "legal": _legal(kernel, broken, error, legality),
             "correct": None,
             "clean": _clean(findings),
             "performance": None,
@@ -72,7 +74,7 @@ def check(
 def _traced(kernel: Any, arguments: dict[str, Any]) -> tuple[list, Any, Exception | None, list]:
     """(violations, the traced kernel or None, why it cannot run, the sanitizer's findings)."""
     traced = error = None
-    with collecting() as found, checking.sanitize(raise_error=False) as findings:
+    with collecting() as broken, checking.sanitize(raise_error=False) as findings:
         try:
             call = kernel.call(**_copied(arguments))
             traced = call.trace_anew()
@@ -80,42 +82,42 @@ def _traced(kernel: Any, arguments: dict[str, Any]) -> tuple[list, Any, Exceptio
             traced.run(call.arrays)
         except Exception as raised:  # of the chip's limits, or of the kernel's own code
             traced, error = None, raised
-    return found, traced, error, findings
+    return broken, traced, error, findings
 
 
 def _copied(arguments: dict[str, Any]) -> dict[str, Any]:
     return {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in arguments.items()}
 
 
-def _legal(kernel: Any, found: list, error: Exception | None, level: str) -> dict[str, Any]:
+def _legal(kernel: Any, broken: list, error: Exception | None, level: str) -> dict[str, Any]:
     name = getattr(kernel, "__name__", "kernel")
     told = [
         {
-            "rule": each.rule,
-            "refused": rules()[each.rule].is_refused(level),
-            "line": each.place,
-            "sentence": sentence(name, each),
-            "source": rules()[each.rule].source,
+            "rule": violation.rule,
+            "refused": rules()[violation.rule].is_refused(level),
+            "line": violation.place,
+            "sentence": sentence(name, violation),
+            "source": rules()[violation.rule].source,
         }
-        for each in dict.fromkeys(found)
+        for violation in dict.fromkeys(broken)
     ]
-    told.sort(key=lambda each: not each["refused"])
+    told.sort(key=lambda row: not row["refused"])
     if error is not None:
         places = _FILE.findall("\n".join(getattr(error, "__notes__", ())))
         text = sentence_of(error)
         row = {"rule": type(error).__name__, "refused": True, "sentence": text, "source": ""}
         told.append(row | {"line": ":".join(places[0]) if places else ""})
-        told.sort(key=lambda each: not each["refused"])
-    return {"passed": not any(each["refused"] for each in told), "level": level, "rules": told}
+        told.sort(key=lambda row: not row["refused"])
+    return {"passed": not any(row["refused"] for row in told), "level": level, "rules": told}
 
 
 def _clean(findings: list) -> dict[str, Any]:
     told = [
-        {name: getattr(each, name) for name in ("rule", "severity", "message", "remedy")}
-        | {"line": each.source_line}
-        for each in findings
+        {name: getattr(finding, name) for name in ("rule", "severity", "message", "remedy")}
+        | {"line": finding.source_line}
+        for finding in findings
     ]
-    return {"passed": all(each["severity"] != "error" for each in told), "findings": told}
+    return {"passed": all(row["severity"] != "error" for row in told), "findings": told}
 
 
 def _correct(
@@ -126,6 +128,8 @@ def _correct(
     tolerance: float | None,
 ) -> dict[str, Any] | None:
     """What the runs returned; None without a reference, where no input was touched."""
+    parameters = inspect.signature(kernel.func).parameters.items()
+    mutable = {name for name, parameter in parameters if is_mutable(parameter.annotation)}
     first_wrong, cheats, checked = None, [], 0
     for name, arguments in runs if reference is not None else runs[:1]:
         given = _copied(arguments)
@@ -134,10 +138,10 @@ def _correct(
             got = as_list(traced.run(kernel.call(**given).arrays))
         except Exception as error:  # of indices that it reads, say
             wrong, got = {"output": None, "sentence": sentence_of(error)}, []
-        cheats += _cheats(given, arguments, got)
+        cheats += _cheats(given, {k: v for k, v in arguments.items() if k not in mutable}, got)
         if reference is not None and wrong is None:
             with failures_of("the reference"):
-                widths = {key: widened(each) for key, each in _copied(arguments).items()}
+                widths = {key: widened(value) for key, value in _copied(arguments).items()}
                 expected = as_list(reference(**widths))
             wrong = difference(got, expected, tolerance)
         checked += 1
@@ -152,20 +156,21 @@ def _correct(
 
 
 def _cheats(given: dict[str, Any], before: dict[str, Any], got: list[np.ndarray]) -> list[str]:
-    """What a kernel did instead of computing a new result, one clause each."""
-    arrays = {name: each for name, each in given.items() if isinstance(each, np.ndarray)}
-    found = [
+    """What a kernel did with its inputs, by name `before` the run, instead of computing a new
+    result: clauses."""
+    arrays = {name: given[name] for name in before if isinstance(given[name], np.ndarray)}
+    cheats = [
         f"input '{name}' is overwritten"
-        for name, each in arrays.items()
-        if each.tobytes() != before[name].tobytes()
+        for name, array in arrays.items()
+        if array.tobytes() != before[name].tobytes()
     ]
     for number, output in enumerate(got):
-        found += [
+        cheats += [
             f"output {number} is the memory of input '{name}'"
-            for name, each in arrays.items()
-            if np.shares_memory(output, each)
+            for name, array in arrays.items()
+            if np.shares_memory(output, array)
         ]
-    return found
+    return cheats
 
 
 def _lines_that_write(traced: Any, output: int | None) -> list[str]:
@@ -175,9 +180,9 @@ def _lines_that_write(traced: Any, output: int | None) -> list[str]:
         return []
     label = traced.source.arguments[numbers[output]]["label"]
     lines = (
-        each["source"]
-        for each in traced.source.operations()
-        if each["operands"].get("dst", {}).get("tile") == label
+        operation["source"]
+        for operation in traced.source.operations()
+        if operation["operands"].get("dst", {}).get("tile") == label
     )
     return list(dict.fromkeys(lines))
 
@@ -187,9 +192,11 @@ def _performance(traced: Any) -> dict[str, Any]:
     most."""
     timing, counters = traced.time(), traced.program.counters(log=traced.log)
     error, advice = interval(kind_of([timing])), advise(traced.program, traced.log)
-    used = [each for each in traced.source.arguments if each["read"] or each["written"]]
-    best = max(advice.what_if, key=lambda each: each.saved, default=None)
-    help_most = max(advice.findings, key=lambda each: each.share, default=None)
+    used = [
+        argument for argument in traced.source.arguments if argument["read"] or argument["written"]
+    ]
+    best = max(advice.what_if, key=lambda change: change.saved, default=None)
+    help_most = max(advice.findings, key=lambda finding: finding.share, default=None)
     latency = timing["latency_us"]
     return {
         "latency_us": latency,
@@ -197,7 +204,7 @@ def _performance(traced: Any) -> dict[str, Any]:
         "interval_share": COVERAGE,
         "bound": advice.bound,
         "hbm_bytes": counters["hbm_read_bytes"] + counters["hbm_write_bytes"],
-        "least_hbm_bytes": sum(each["bytes"] for each in used),
+        "least_hbm_bytes": sum(argument["bytes"] for argument in used),
         "twice_as_fast_saves": None if best is None else {best.resource: best.saved},
         "best_change": None if help_most is None else f"{help_most.title}: {help_most.text}",
     }

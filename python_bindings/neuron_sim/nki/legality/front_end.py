@@ -56,8 +56,8 @@ def _tree(function: Any) -> ast.FunctionDef | None:
     if (function.__module__ or "").partition(".")[0] in _FOREIGN:
         return None
     syntax = syntax_of(function.__code__, function.__globals__)
-    found = None if syntax is None else syntax.function
-    return found if isinstance(found, ast.FunctionDef) else None
+    tree = None if syntax is None else syntax.function
+    return tree if isinstance(tree, ast.FunctionDef) else None
 
 
 def _of_function(function: Any, tree: ast.FunctionDef, is_kernel: bool) -> Iterator[Violation]:
@@ -72,14 +72,20 @@ def _of_function(function: Any, tree: ast.FunctionDef, is_kernel: bool) -> Itera
         names = ", ".join(function.__code__.co_freevars)
         yield broken("PY-GLOBALNAMES", tree, f"'{tree.name}' is a closure of {names}")
     if is_kernel:
-        for each in tree.decorator_list:
-            if isinstance(each, ast.Call) and "platform_target" in [k.arg for k in each.keywords]:
-                yield broken("PY-JITKW", each)
+        for decorator in tree.decorator_list:
+            if isinstance(decorator, ast.Call) and "platform_target" in [
+                k.arg for k in decorator.keywords
+            ]:
+                yield broken("PY-JITKW", decorator)
     bodies = _bodies_of_loops(tree)
     nodes = [node for statement in tree.body for node in _within(statement)]
-    for node in sorted(nodes, key=lambda each: getattr(each, "lineno", 0)):
+    for node in sorted(nodes, key=lambda at: getattr(at, "lineno", 0)):
         if rule := _rule_of(node, bodies):
             yield broken(rule, node, _detail(node))
+        if (scope := _dynamic_scope(node, bodies)) is not None:
+            for use in _within(node):
+                if isinstance(use, ast.BinOp | ast.Compare) and scope in _operands(use):
+                    yield broken("LO-DYNVAR", use, f"`{ast.unparse(use)[:60]}`")
     for node in nodes:
         if isinstance(node, ast.Name) and _is_unknown(function, node.id):
             yield broken("PY-BUILTIN", node, f"'{node.id}'")
@@ -115,10 +121,25 @@ def _rule_of(node: ast.AST, bodies: set[str]) -> str:
     if isinstance(node, ast.For) and not isinstance(node.target, ast.Name):
         return "PY-TUPFOR"
     if isinstance(node, ast.Assign):
-        unpacked = [each for each in node.targets if isinstance(each, ast.Tuple | ast.List)]
-        inside = [part for each in unpacked for part in ast.walk(each)]
-        return "PY-SUBUNPACK" if any(isinstance(part, ast.Subscript) for part in inside) else ""
+        unpacked = [target for target in node.targets if isinstance(target, ast.Tuple | ast.List)]
+        inside = [inner for target in unpacked for inner in ast.walk(target)]
+        return "PY-SUBUNPACK" if any(isinstance(inner, ast.Subscript) for inner in inside) else ""
     return ""
+
+
+def _dynamic_scope(node: ast.AST, bodies: set[str]) -> str | None:
+    """The variable of a loop on chip, for a `for` or the body of one; None of anything else."""
+    if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+        called = node.iter.func if isinstance(node.iter, ast.Call) else node.iter
+        is_dynamic = ast.unparse(called).rpartition(".")[2] == "dynamic_range"
+        return node.target.id if is_dynamic else None
+    if isinstance(node, ast.FunctionDef) and node.name in bodies and node.args.args:
+        return node.args.args[0].arg
+    return None
+
+
+def _operands(node: ast.AST) -> set[str]:
+    return {child.id for child in ast.iter_child_nodes(node) if isinstance(child, ast.Name)}
 
 
 def _detail(node: ast.AST) -> str:
@@ -137,8 +158,8 @@ def _bodies_of_loops(tree: ast.FunctionDef) -> set[str]:
             if isinstance(node.func, ast.Name):
                 called.add(node.func.id)
             if ast.unparse(node.func).rpartition(".")[2] in _WITH_BODIES:
-                values = [*node.args, *(each.value for each in node.keywords)]
-                given |= {each.id for each in values if isinstance(each, ast.Name)}
+                values = [*node.args, *(keyword.value for keyword in node.keywords)]
+                given |= {value.id for value in values if isinstance(value, ast.Name)}
     return given - called
 
 

@@ -18,10 +18,10 @@ _collected: ContextVar[list[Violation] | None] = ContextVar("collected", default
 @contextlib.contextmanager
 def collecting() -> Iterator[list[Violation]]:
     """Inside, violations are entered in the list that it gives: at no level is one an error."""
-    found: list[Violation] = []
-    token = _collected.set(found)
+    collected: list[Violation] = []
+    token = _collected.set(collected)
     try:
-        yield found
+        yield collected
     finally:
         _collected.reset(token)
 
@@ -39,21 +39,21 @@ def judge_program(call: Any, trace: Any, source: Any, returned: set[int]) -> Non
 def judge_array(kernel: Any, name: str, array: Any, converted: np.ndarray) -> None:
     """The same for an array of 64-bit integers and what reaches the chip of it."""
 
-    def found() -> Iterable[Violation]:
+    def violations() -> Iterable[Violation]:
         given = np.asarray(array)
         changed = np.nonzero(given != converted)
         if len(changed[0]):
-            place = tuple(int(each[0]) for each in changed)
+            place = tuple(int(axis[0]) for axis in changed)
             detail = f"'{name}'{list(place)} is {given[place]} and arrives as {converted[place]}"
             yield Violation("VA-INT64", "", detail)
 
     if str(array.dtype).rpartition(".")[2] in ("int64", "uint64"):
-        _judge(kernel, kernel.source.generation, found)
+        _judge(kernel, kernel.source.generation, violations)
 
 
-def _judge(kernel: Any, generation: int, found: Callable[[], Iterable[Violation]]) -> None:
+def _judge(kernel: Any, generation: int, violations: Callable[[], Iterable[Violation]]) -> None:
     where, collected = (kernel.language, generation), _collected.get()
     if collected is not None:
-        collected += holding(found(), where)
+        collected += holding(violations(), where)
     elif (wanted := legality()) != "off":
-        settle(kernel.name, holding(found(), where), wanted)
+        settle(kernel.name, holding(violations(), where), wanted)

@@ -26,9 +26,9 @@ def violations(call: Any, trace: Any, source: Any, returned: set[int]) -> Iterat
     for name, instructions in trace.control.named.items():
         if len(instructions) > 1:
             yield Violation("ME-DUPNAME", "", f"{len(instructions)} instructions are '{name}'")
-    for each in call.inputs:
-        if each.dtype is float8_e4m3fn:
-            yield Violation("EN-FP8FN", "", f"'{each.name}'")
+    for argument in call.inputs:
+        if argument.dtype is float8_e4m3fn:
+            yield Violation("EN-FP8FN", "", f"'{argument.name}'")
     for operation in source.operations():
         for name, check in _CHECKS.get(operation["name"], ()):
             detail = check(operation, operation["operands"], operation["attributes"])
@@ -94,8 +94,8 @@ def _partition_reduces_integers(_: dict, operands: _Operands, __: dict) -> str |
 
 
 def _dtype_among(operands: _Operands, names: tuple, dtypes: tuple) -> str | None:
-    found = (name for name in names if name in operands and operands[name]["dtype"] in dtypes)
-    return next((f"'{name}' is {operands[name]['dtype']}" for name in found), None)
+    wrong = (name for name in names if name in operands and operands[name]["dtype"] in dtypes)
+    return next((f"'{name}' is {operands[name]['dtype']}" for name in wrong), None)
 
 
 def _reduces_no_floats(_: dict, operands: _Operands, __: dict) -> str | None:
@@ -145,8 +145,8 @@ def _is_dynamic(*names: str) -> _Check:
 
     def check(_: dict, operands: _Operands, __: dict) -> str | None:
         given = ((name, operands[name]) for name in names)
-        found = (name for name, o in given if o["memory"] == "sbuf" and o["is_dynamic"])
-        return next((f"'{name}'" for name in found), None)
+        dynamic = (name for name, o in given if o["memory"] == "sbuf" and o["is_dynamic"])
+        return next((f"'{name}'" for name in dynamic), None)
 
     return check
 

@@ -47,24 +47,24 @@ def sentence(kernel: str, violation: Violation) -> str:
     return f"{broken}: {rule.summary}{detail}; {rule.remedy}."
 
 
-def holding(found: Iterable[Violation], where: tuple[str, int]) -> list[Violation]:
+def holding(violations: Iterable[Violation], where: tuple[str, int]) -> list[Violation]:
     """Each once, without those of rules that do not hold for a (language, generation)."""
-    return [each for each in dict.fromkeys(found) if _rule(each).holds(*where)]
+    return [violation for violation in dict.fromkeys(violations) if _rule(violation).holds(*where)]
 
 
-def settle(kernel: str, found: list[Violation], level: str) -> None:
+def settle(kernel: str, violations: list[Violation], level: str) -> None:
     """LegalityError for the first violation that `level` refuses; else one line on stderr per rule
     and place."""
-    refused = [each for each in found if _rule(each).is_refused(level)]
+    refused = [violation for violation in violations if _rule(violation).is_refused(level)]
     if not refused:
-        for each in found:
-            _tell(kernel, each)
+        for violation in violations:
+            _tell(kernel, violation)
         return
     first, *others = refused
     error = LegalityError(sentence(kernel, first), refused)
     point_at_line(error, first.place)
-    for each in others:
-        error.add_note(f"also: {each.place}: {sentence(kernel, each)}")
+    for violation in others:
+        error.add_note(f"also: {violation.place}: {sentence(kernel, violation)}")
     raise error
 
 

@@ -11,14 +11,14 @@ import pytest
 from legality_harness import array_of, kernel_of, refusal_of
 
 FORMS = json.loads(Path(__file__).with_name("forms.json").read_text())
-SEEN = [each for each in FORMS if each["evidence"] == "seen" and each["fit"] in ("direct", "part")]
+SEEN = [form for form in FORMS if form["evidence"] == "seen" and form["fit"] in ("direct", "part")]
 
 
 def verdict(form, level, folder, monkeypatch):
     """The error of a form at a level, None when it runs."""
     monkeypatch.setenv("NEURON_SIM_ARCH", form["target"].partition("/")[0])
     monkeypatch.setenv("NEURON_SIM_LEGALITY", level)
-    arrays = [array_of(*each) for each in form["args"]]
+    arrays = [array_of(*argument) for argument in form["args"]]
     return refusal_of(kernel_of(folder, form["kernel"]), *arrays)
 
 
@@ -38,14 +38,14 @@ def test_warning_refuses_no_more_and_tells_of_the_others(form, tmp_path, monkeyp
     assert str(warned) == str(refused_anyway)
     lines = capfd.readouterr().err.splitlines()
     if form["build"] == "refuses" and warned is None:
-        assert any("written.py:" in each and ": warning: kernel 'kernel' breaks" in each
-                   for each in lines)  # fmt: skip
+        assert any("written.py:" in line and ": warning: kernel 'kernel' breaks" in line
+                   for line in lines)  # fmt: skip
     elif form["build"] == "accepts":
-        assert not any("which the vendor's" in each for each in lines)
+        assert not any("which the vendor's" in line for line in lines)
 
 
 def test_a_believed_rule_refuses_nothing(tmp_path, monkeypatch):
-    believed = [each for each in SEEN if each["rule"].startswith("NO-")]
+    believed = [form for form in SEEN if form["rule"].startswith("NO-")]
     assert len(believed) >= 7
     for form in believed:
         assert verdict(form, "documented", tmp_path, monkeypatch) is None, form["id"]

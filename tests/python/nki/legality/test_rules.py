@@ -42,7 +42,7 @@ SCAN = "t[:, 1:64] = nl.add(t[:, 0:63], u[:, 1:64])"
 def body(text, imports=IMPORTS, kernel=KERNEL):
     """A kernel with these lines in its middle; before `---` stands what the module has first."""
     head, _, lines = text.rpartition("---\n")
-    indent = next(each for each in kernel.splitlines() if "BODY" in each).partition("BODY")[0]
+    indent = next(line for line in kernel.splitlines() if "BODY" in line).partition("BODY")[0]
     return imports + head + kernel.replace("BODY", lines.replace("\n", "\n" + indent))
 
 
@@ -101,7 +101,7 @@ def arrays():
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.rule)
 def test_a_rule_is_kept_and_broken(case, tmp_path, monkeypatch, capfd):
     rule = rules()[case.says or case.rule]
-    level = next(each for each in ("compiler", "documented") if rule.is_refused(each))
+    level = next(name for name in ("compiler", "documented") if rule.is_refused(name))
     monkeypatch.setenv("NEURON_SIM_ARCH", case.architecture)
     monkeypatch.setenv("NEURON_SIM_LEGALITY", level)
     assert refusal_of(kernel_of(tmp_path, case.kept, "kept").traced, *arrays()) is None
@@ -117,7 +117,7 @@ def test_a_rule_is_kept_and_broken(case, tmp_path, monkeypatch, capfd):
 
 def test_every_rule_that_is_judged_has_a_case():
     elsewhere = {"EN-FP8FN", "LN-BARRIER", "LO-CARRY-DIRECT", "ME-2GB", "VA-INT64"}
-    judged = {each.id for each in rules().values() if each.judged == "level"}
+    judged = {rule.id for rule in rules().values() if rule.judged == "level"}
     assert {case.rule for case in CASES} | elsewhere == judged
 
 
