@@ -90,9 +90,14 @@ def legality() -> str:
 
 def _one_of(variable: str, known: tuple[str, ...], default: str) -> str:
     value = os.environ.get(variable) or default
+    check_member(variable, value, known)
+    return value
+
+
+def check_member(variable: str, value: str, known: tuple[str, ...]) -> None:
+    """ValueError for a value of a variable that is not among those it may have."""
     if value not in known:
         raise ValueError(f"{variable} is '{value}'; it must be {' or '.join(known)}.")
-    return value
 
 
 def architecture_setting(name_or_file: str) -> str:

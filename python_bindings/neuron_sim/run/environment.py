@@ -36,8 +36,8 @@ def script_environment(
 ) -> dict[str, str]:
     """`base` with the import hook on PYTHONPATH, our commands on PATH, and the settings.
 
-    ValueError for an architecture, a pass or a clock that does not exist, or a folder or page that
-    cannot be made.
+    ValueError for an architecture, a pass, a clock or a level of legality that does not exist, or a
+    folder or page that cannot be made.
     """
     environment = dict(base)
     _put_first(environment, "PYTHONPATH", _FOLDER / "site")
@@ -58,6 +58,7 @@ def script_environment(
     }
     environment.update((variable, "1") for variable, wanted in flags.items() if wanted)
     if legality is not None:
+        settings.check_member(settings.LEGALITY, legality, settings.LEGALITY_LEVELS)
         environment[settings.LEGALITY] = legality
     if timeline is not None:
         environment[settings.TIMELINE] = _writable(timeline)

@@ -10,7 +10,7 @@ import numpy as np
 from neuron_sim.settings import legality
 
 from . import front_end, program
-from .violations import Violation, holding, settle
+from .violations import LegalityError, Violation, holding, settle
 
 _collected: ContextVar[list[Violation] | None] = ContextVar("collected", default=None)
 
@@ -48,7 +48,11 @@ def judge_array(kernel: Any, name: str, array: Any, converted: np.ndarray) -> No
             yield Violation("VA-INT64", "", detail)
 
     if str(array.dtype).rpartition(".")[2] in ("int64", "uint64"):
-        _judge(kernel, kernel.source.generation, violations)
+        try:
+            _judge(kernel, kernel.source.generation, violations)
+        except LegalityError as error:
+            error._neuron_sim_located = True  # type: ignore[attr-defined] # at the script's line
+            raise
 
 
 def _judge(kernel: Any, generation: int, violations: Callable[[], Iterable[Violation]]) -> None:
