@@ -29,16 +29,15 @@ bool has_loads(const StraightLine& line) {
   return false;
 }
 
-FilledTile load_of(const StraightLine& line, uint32_t index) {
-  const StraightInstruction& instance = line.instructions[index];
-  const auto operands = line.operands_of(instance);
-  FilledTile load{.instance = index, .tile = operands[0].tile};
-  append(load.key, operands[0], line.tile_of(operands[0]));
-  append(load.key, operands[1], line.tile_of(operands[1]));
-  for (const Attribute& attribute : line.attributes_of(instance)) {
-    load.key.push_back(attribute.bits);
+/// What the load fills its tile with.
+ContentsKey contents_of(const StraightLine& line, const StraightInstruction& load) {
+  ContentsKey key;
+  key.reserve(32);  // of most loads
+  for (const Operand& operand : line.operands_of(load).first(2)) {
+    append(key, operand, line.tile_of(operand));
   }
-  return load;
+  for (const Attribute& attribute : line.attributes_of(load)) key.push_back(attribute.bits);
+  return key;
 }
 
 }  // namespace
@@ -46,10 +45,14 @@ FilledTile load_of(const StraightLine& line, uint32_t index) {
 void reuse_loads(StraightLine& line, int64_t room, bool loads_in_time) {
   if (!has_loads(line)) return;
   const TileUses uses(line);
+  std::unordered_map<ContentsKey, size_t, ContentsHash> numbers;
   std::vector<FilledTile> loads;
   for (const uint32_t index : input_loads(line)) {
-    const TileId tile = line.operands_of(line.instructions[index])[DmaCopy::kDst].tile;
-    if (fills_alone(line, uses, tile, index)) loads.push_back(load_of(line, index));
+    const StraightInstruction& load = line.instructions[index];
+    const TileId tile = line.operands_of(load)[DmaCopy::kDst].tile;
+    if (!fills_alone(line, uses, tile, index)) continue;
+    const auto number = numbers.try_emplace(contents_of(line, load), numbers.size()).first;
+    loads.push_back({index, tile, number->second});
   }
   keep_tiles(line, uses, loads, room, loads_in_time);
 }

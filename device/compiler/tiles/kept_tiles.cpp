@@ -1,6 +1,9 @@
 #include "device/compiler/tiles/kept_tiles.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
 
 #include "device/base/interruption.h"
 #include "device/compiler/line/input_loads.h"
@@ -8,6 +11,25 @@
 
 namespace neuron_sim {
 namespace {
+
+/// Tiles of the same contents for which the variables of some outer loops are equal.
+struct Group {
+  size_t contents = 0;
+  std::array<int32_t, kMaximumLoopDepth> iteration{};  ///< 0 in the other loops
+  bool operator==(const Group&) const = default;
+};
+
+constexpr uint64_t kHashFactor = 0x9E3779B97F4A7C15;  // 2 to the 64 by the golden ratio
+
+struct GroupHash {
+  size_t operator()(const Group& group) const {
+    uint64_t hash = group.contents * kHashFactor;
+    for (const int32_t variable : group.iteration) {
+      hash = (hash ^ (hash >> 32) ^ static_cast<uint32_t>(variable)) * kHashFactor;
+    }
+    return hash ^ (hash >> 32);
+  }
+};
 
 class KeptTiles {
  public:
@@ -72,27 +94,26 @@ class KeptTiles {
     Span before;
   };
   using Tiles = std::vector<const FilledTile*>;
-  using Known = std::map<ContentsKey, const FilledTile*>;
+  using Known = std::unordered_map<Group, const FilledTile*, GroupHash>;
 
   /// Lets tiles with the same contents whose first `prefix` loop variables are equal be one, as far
   /// as SBUF holds them. Returns those that remain, in the order of their loads.
   Tiles keep(const Tiles& tiles, int prefix, Known& known) {
-    std::map<ContentsKey, Tiles> groups;
-    std::vector<std::pair<const ContentsKey, Tiles>*> order;
+    std::unordered_map<Group, size_t, GroupHash> numbers;
+    std::vector<std::pair<Group, Tiles>> groups;  // in the order of their first loads
     for (const FilledTile* filled : tiles) {
-      ContentsKey key = filled->key;
+      Group group{.contents = filled->contents};
       const auto& iteration = line_.nest_of(line_.instructions[filled->instance]).iteration;
-      key.insert(key.end(), iteration.begin(), iteration.begin() + prefix);
-      const auto [group, fresh] = groups.try_emplace(std::move(key));
-      group->second.push_back(filled);
-      if (fresh) order.push_back(&*group);
+      std::copy_n(iteration.begin(), prefix, group.iteration.begin());
+      const auto [number, fresh] = numbers.try_emplace(group, groups.size());
+      if (fresh) groups.emplace_back(group, Tiles{});
+      groups[number->second].second.push_back(filled);
     }
     Tiles rest;
-    for (const auto* group : order) {
-      const auto& [key, members] = *group;
-      const auto entry = known.try_emplace(key, members.front()).first;
-      if (join(members, entry->second)) {
-        rest.push_back(entry->second);
+    for (const auto& [group, members] : groups) {
+      const FilledTile*& holder = known.try_emplace(group, members.front()).first->second;
+      if (join(members, holder)) {
+        rest.push_back(holder);
       } else {
         rest.insert(rest.end(), members.begin(), members.end());
       }
@@ -155,6 +176,14 @@ class KeptTiles {
 };
 
 }  // namespace
+
+size_t ContentsHash::operator()(const ContentsKey& key) const {
+  uint64_t hash = key.size();
+  for (const int64_t value : key) {
+    hash = (hash ^ (hash >> 32) ^ static_cast<uint64_t>(value)) * kHashFactor;
+  }
+  return hash ^ (hash >> 32);
+}
 
 void append(ContentsKey& key, const Operand& operand, const Tile& tile) {
   const bool on_chip = operand.memory != MemoryKind::kHbm;

@@ -2,7 +2,7 @@
 // Tiles in SBUF that stay alive instead of being filled again with the same contents.
 
 #include <cstdint>
-#include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "device/compiler/tiles/tile_uses.h"
@@ -20,11 +20,15 @@ using ContentsKey = std::vector<int64_t>;
 /// the layout of the tile.
 void append(ContentsKey& key, const Operand& operand, const Tile& tile);
 
+struct ContentsHash {
+  size_t operator()(const ContentsKey& key) const;
+};
+
 /// A tile in SBUF that one load fills and that everything after only reads.
 struct FilledTile {
   uint32_t instance = 0;  ///< the load
   TileId tile = kNoTile;
-  ContentsKey key = {};
+  size_t contents = 0;  ///< number of its ContentsKey
 };
 
 /// Removes what fills a tile again with the contents of an earlier one, of whichever statement: the
