@@ -23,11 +23,9 @@ class LiveBytes {
     int64_t added = 0;    ///< to all positions below
     int64_t largest = 0;  ///< of the positions below, with `added`
   };
-  void add(size_t node, size_t low, size_t high, size_t first, size_t last, int64_t amount);
-  int64_t largest(size_t node, size_t low, size_t high, size_t first, size_t last) const;
 
-  size_t count_;
-  std::vector<Node> nodes_;
+  size_t count_;             ///< of leaves, a power of two
+  std::vector<Node> nodes_;  ///< node i is the parent of 2 i and 2 i + 1; the leaves come last
 };
 
 /// Banks of PSUM that hold a tile at each instance of the program order.
