@@ -2,7 +2,9 @@
 // A pass of the compiler, and the one list of all of them (pipeline.cpp).
 
 #include <optional>
+#include <set>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "device/compiler/line/straight_line.h"
@@ -24,7 +26,8 @@ struct PassState {
   Picoseconds length{};    ///< of the order that schedule found, in the compiler's simulated time
   bool overflows = false;  ///< the kernel's own places lie beyond the end of SBUF or PSUM
   int64_t room = kWholeRoom;  ///< share of SBUF and PSUM that tiles may fill when some are spilled
-  int64_t room_to_keep = kWholeRoom;  ///< share of SBUF up to which loaded tiles stay alive
+  int64_t room_to_keep = kWholeRoom;          ///< share of SBUF up to which loaded tiles stay alive
+  std::set<std::string_view> effective = {};  ///< switches of passes that changed the line
 };
 
 /// Parts of the pipeline, in this order; compile() decides which are run again.

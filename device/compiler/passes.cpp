@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include "device/analysis/definedness.h"
@@ -19,6 +22,12 @@ bool concerns_versions(const Pass& pass) {
   return pass.needs_versions || pass.stage == Stage::kVersions;
 }
 
+/// Sizes of a line's pools: whatever the middle end changes, one of them is another one.
+auto sizes_of(const StraightLine& line) {
+  return std::tuple(line.instructions.size(), line.operands.size(), line.attributes.size(),
+                    line.demands.size(), line.nests.size(), line.tiles.size(), line.loops);
+}
+
 /// Runs the passes of a stage that are switched on. False if any of them has no room; the others
 /// run nevertheless.
 bool run_stage(Stage stage, StraightLine& line, PassState& state) {
@@ -26,7 +35,10 @@ bool run_stage(Stage stage, StraightLine& line, PassState& state) {
   bool fits = true;
   for (const Pass& pass : pipeline()) {
     if (pass.stage != stage || state.settings[pass.switched_by()] == 0) continue;
-    if (!pass.needs_versions || versions) fits = run_pass(pass, line, state) && fits;
+    if (pass.needs_versions && !versions) continue;
+    const auto before = sizes_of(line);
+    fits = run_pass(pass, line, state) && fits;
+    if (sizes_of(line) != before) state.effective.insert(pass.switched_by());
   }
   return fits;
 }
@@ -184,6 +196,7 @@ std::optional<StraightLine> spilled_back_end(const StraightLine& line, PassState
 struct CompiledCore {
   StraightLine line;
   PassSettings used;
+  bool at_once = false;  ///< by the first attempt
 };
 
 /// A core of a program whose tiles do not fit where the kernel declares them.
@@ -207,10 +220,26 @@ CompiledCore compile_overflowing(const Program& program, size_t core, const Pass
   fail_without_spills(program, "the tiles of one instruction have no place together");
 }
 
+/// Whether an attempt gives the line of the one before it: that one differs only in passes that
+/// changed nothing.
+bool repeats(const Attempt& attempt, const Attempt& before,
+             const std::set<std::string_view>& effective) {
+  const auto same = [&](const Pass& pass) {
+    const std::string_view name = pass.switched_by();
+    const bool alike = attempt.settings[name] == before.settings[name] &&
+                       (pass.keeps_less == 0 || attempt.room_to_keep == before.room_to_keep);
+    return alike || !effective.contains(name);
+  };
+  return std::all_of(pipeline().begin(), pipeline().end(), same);
+}
+
 /// The first attempt whose tiles have places; state.length is how long it takes.
 std::optional<CompiledCore> first_that_fits(const Program& program, size_t core, PassState& state,
                                             const std::vector<Attempt>& list) {
   for (const Attempt& attempt : list) {
+    const bool at_once = &attempt == &list.front();
+    if (!at_once && repeats(attempt, *(&attempt - 1), state.effective)) continue;
+    state.effective.clear();
     // Unrolled again, not copied: most programs need no copy, long ones have no room for it.
     StraightLine line = *unroll(program, core).line;
     run_stage(Stage::kVersions, line, state);
@@ -218,7 +247,7 @@ std::optional<CompiledCore> first_that_fits(const Program& program, size_t core,
     state.room_to_keep = attempt.room_to_keep;
     run_stage(Stage::kMiddleEnd, line, state);
     if (auto compiled = shortest_back_end(std::move(line), state)) {
-      return CompiledCore{std::move(*compiled), attempt.settings};
+      return CompiledCore{std::move(*compiled), attempt.settings, at_once};
     }
   }
   return std::nullopt;
@@ -231,10 +260,9 @@ CompiledCore compile_fitting(const Program& program, size_t core, const PassSett
   PassState state{.settings = settings, .undefined = undefined, .loads_in_time = true};
   const bool renames = settings["rename_buffers"] != 0;
   if (renames) {
-    const std::vector<Attempt> list = attempts(settings, true);
-    std::optional<CompiledCore> in_time = first_that_fits(program, core, state, {list.front()});
-    if (in_time) return std::move(*in_time);
-    in_time = first_that_fits(program, core, state, {list.begin() + 1, list.end()});
+    std::optional<CompiledCore> in_time =
+        first_that_fits(program, core, state, attempts(settings, true));
+    if (in_time && in_time->at_once) return std::move(*in_time);
     const Picoseconds length = state.length;
     state.loads_in_time = false;
     std::optional<CompiledCore> waiting =

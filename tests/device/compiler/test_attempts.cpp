@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include "device/builder/builder.h"
@@ -64,6 +65,29 @@ TEST(Attempts, LoadedTilesAreKeptInLessRoomBeforeAPassGivesWay) {
   // hoisted: four leave a tile for it; of five, three are kept and two loaded for each row of a.
   EXPECT_EQ(compiled(4), (Counts{kRows + 4 + kRows * 4, kRows + kRows * 4 * 2}));
   EXPECT_EQ(compiled(5), (Counts{kRows + 3 + kRows * 2 + kRows * 5, kRows + kRows * 5 * 2}));
+}
+
+/// How often reuse_loads runs until five tiles of b fit, with the settings of compiled() and one
+/// more.
+int runs_with(const char* pass) {
+  setenv("NEURON_SIM_DUMP", "after:reuse_loads", 1);
+  testing::internal::CaptureStderr();
+  compile(products(5),
+          {{"rename_buffers", 1}, {"reuse_loads", 1}, {"hoist_invariants", 1}, {pass, 1}});
+  unsetenv("NEURON_SIM_DUMP");
+  const std::string printed = testing::internal::GetCapturedStderr();
+  int runs = 0;
+  for (size_t at = 0; (at = printed.find("after reuse_loads: ", at)) != std::string::npos; ++at) {
+    ++runs;
+  }
+  return runs;
+}
+
+TEST(Attempts, APassThatChangesNothingDoesNotGiveWay) {
+  // Its tiles are too wide for batch_narrow_operations, the first to give way.
+  const int runs = runs_with("reuse_loads");
+  EXPECT_GT(runs, 1);
+  EXPECT_EQ(runs_with("batch_narrow_operations"), runs);
 }
 
 /// out[i] = 2 in[i] by tiles of that share of SBUF, in percent, of which two live at a time in
