@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "device/compiler/batching/stack_instances.h"
@@ -28,7 +29,7 @@ struct Span {
 /// Splits one run.
 class LoopSplit {
  public:
-  LoopSplit(StraightLine& line, const BatchRule& rule, const Dependences& dependences,
+  LoopSplit(StraightLine& line, const BatchRule& rule, std::optional<Dependences>& dependences,
             SplitRoom& room, TileMerges& merges, InstanceChecks& checks, LoopRun run, size_t level)
       : line_(line),
         rule_(rule),
@@ -122,7 +123,10 @@ class LoopSplit {
       const int64_t most = rule_.most(line_, instance);
       Cut*& cut = known[instance.statement - first_statement_];
       if (cut == nullptr && most < 2) continue;
-      if (cut == nullptr) cut = &cuts_[instance.statement];
+      if (cut == nullptr) {
+        cut = &cuts_[instance.statement];
+        cut->members.reserve(static_cast<size_t>(std::min<int64_t>(trips_, run_.end - run_.begin)));
+      }
       cut->last = instance.statement;
       cut->members.push_back(i);
       cut->most = std::min(cut->most, most);
@@ -187,12 +191,13 @@ class LoopSplit {
   /// Drops cuts that a dependence forbids: one from an iteration to a later one of the block, from
   /// a statement at or after the cut to one at or before it.
   bool drop_forbidden() {
+    if (!dependences_) dependences_.emplace(line_);
     const size_t before = cuts_.size();
     uint32_t longest = 0;
     for (const Span& span : spans_) longest = std::max(longest, span.last - span.first);
     for (uint32_t i = run_.begin; i < run_.end && !cuts_.empty(); ++i) {
       const uint32_t low = at(i).statement;
-      for (const uint32_t source : dependences_.of(i)) {
+      for (const uint32_t source : dependences_->of(i)) {
         const uint32_t high = at(source).statement;
         if (source < run_.begin || high < low) continue;
         if (block_of(at(source)) != block_of(at(i))) continue;
@@ -257,7 +262,7 @@ class LoopSplit {
 
   StraightLine& line_;
   const BatchRule& rule_;
-  const Dependences& dependences_;
+  std::optional<Dependences>& dependences_;  ///< of the line; derived when asked for
   SplitRoom& room_;
   TileMerges& merges_;
   InstanceChecks& checks_;
@@ -286,40 +291,43 @@ bool has_candidates(const StraightLine& line, const BatchRule& rule, size_t leve
   return std::any_of(line.instructions.begin(), line.instructions.end(), is_candidate);
 }
 
-void split_level(StraightLine& line, const BatchRule& rule, size_t level) {
-  if (!has_candidates(line, rule, level)) return;
+/// False, and the line is unchanged, when nothing was split.
+bool split_level(StraightLine& line, const BatchRule& rule, size_t level,
+                 std::optional<Dependences>& dependences) {
+  if (!has_candidates(line, rule, level)) return false;
   const std::vector<LoopRun> runs = runs_at(line, level);
-  const Dependences dependences(line);
   SplitRoom room(line);
   TileMerges merges;
   InstanceChecks checks;
   std::vector<StraightInstruction> order;
-  order.reserve(line.instructions.size());
   uint32_t done = 0;
   const auto copy_until = [&](uint32_t end) {
     order.insert(order.end(), line.instructions.begin() + done, line.instructions.begin() + end);
     done = end;
   };
   for (const LoopRun& run : runs) {
-    copy_until(run.begin);
     LoopSplit split(line, rule, dependences, room, merges, checks, run, level);
-    if (split.plan()) {
-      split.append(order);
-      done = run.end;
-    } else {
-      copy_until(run.end);
-    }
+    if (!split.plan()) continue;
+    if (order.empty()) order.reserve(line.instructions.size());
+    copy_until(run.begin);
+    split.append(order);
+    done = run.end;
   }
+  if (done == 0) return false;
   copy_until(static_cast<uint32_t>(line.instructions.size()));
   line.instructions = std::move(order);
   compact_operands(line);
   merges.apply(line);
+  return true;
 }
 
 }  // namespace
 
 void batch_statements(StraightLine& line, const BatchRule& rule) {
-  for (size_t level = 0; level < kMaximumLoopDepth; ++level) split_level(line, rule, level);
+  std::optional<Dependences> dependences;
+  for (size_t level = 0; level < kMaximumLoopDepth; ++level) {
+    if (split_level(line, rule, level, dependences)) dependences.reset();
+  }
 }
 
 }  // namespace neuron_sim

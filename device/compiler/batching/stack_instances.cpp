@@ -17,6 +17,8 @@ class OperandStack {
  public:
   OperandStack(StraightLine& line, std::span<const uint32_t> members, size_t index)
       : line_(line), index_(index), first_(operand_of(members.front())) {
+    tiles_.reserve(members.size());
+    offsets_.reserve(members.size());
     for (const uint32_t member : members) {
       const Operand& operand = operand_of(member);
       alike_ = alike_ && fit_together(first_, operand);
@@ -72,6 +74,7 @@ class OperandStack {
 
   static bool is_injective_at(const Operand& operand) {
     std::vector<Repetition> repetitions;
+    repetitions.reserve(kMaximumRank);
     for (size_t i = 0; i < static_cast<size_t>(operand.rank); ++i) {
       repetitions.push_back({operand.free[i].stride, operand.free[i].size});
     }
@@ -114,6 +117,7 @@ std::optional<StraightInstruction> stack(StraightLine& line, std::span<const uin
     }
   }
   std::vector<Operand> operands;
+  operands.reserve(result.instruction.operand_count);
   int32_t partitions = -1;
   for (size_t i = 0; i < result.instruction.operand_count; ++i) {
     OperandStack stacked(line, members, i);

@@ -11,6 +11,7 @@ namespace neuron_sim {
 namespace {
 
 constexpr int32_t kNoHistory = -1;
+constexpr int32_t kOneWrite = -2;
 
 /// Whether no two writes may share a byte.
 bool are_disjoint(std::vector<Region> writes) {
@@ -24,32 +25,59 @@ bool are_disjoint(std::vector<Region> writes) {
   return true;
 }
 
-/// The history that each tile's accesses are kept in: one for all placed tiles of a memory, none
-/// for HBM tensors that are only read, or written so that no byte is written twice.
-std::vector<int32_t> number_histories(const StraightLine& line) {
+/// The only write of a tile that nothing touches before.
+struct OnlyWrite {
+  uint32_t instance = UINT32_MAX;
+  const Operand* operand = nullptr;
+};
+
+/// Where the accesses of each tile are kept.
+struct Histories {
+  /// Per tile: one history for all placed tiles of a memory; kNoHistory for HBM tensors that are
+  /// only read, or written so that no byte is written twice; kOneWrite for versions whose reads
+  /// wait for their one write, as most do: that needs no history.
+  std::vector<int32_t> of;
+  std::vector<OnlyWrite> writes;  ///< per tile
+  std::vector<bool> on_chip;      ///< per history
+};
+
+Histories number_histories(const StraightLine& line) {
+  Histories result{std::vector<int32_t>(line.tiles.size(), kOneWrite),
+                   std::vector<OnlyWrite>(line.tiles.size()),
+                   {true, true}};
   std::vector<bool> read(line.tiles.size());
   std::vector<std::vector<Region>> writes(line.tiles.size());
-  for (const StraightInstruction& instance : line.instructions) {
-    for (const Operand& operand : line.operands_of(instance)) {
-      if (operand.memory != MemoryKind::kHbm) continue;
+  for (uint32_t i = 0; i < line.instructions.size(); ++i) {
+    for (const Operand& operand : line.operands_of(line.instructions[i])) {
+      if (!operand.present()) continue;
       const auto tile = static_cast<size_t>(operand.tile);
-      if (operand.reads()) read[tile] = true;
-      if (operand.writes()) writes[tile].push_back(operand.region);
+      if (operand.memory == MemoryKind::kHbm) {
+        if (operand.reads()) read[tile] = true;
+        if (operand.writes()) writes[tile].push_back(operand.region);
+        continue;
+      }
+      OnlyWrite& write = result.writes[tile];
+      const bool is_first = write.instance == UINT32_MAX || write.instance == i;
+      if (is_first) write.instance = i;
+      if (!operand.writes()) continue;
+      if (!is_first || write.operand != nullptr) result.of[tile] = kNoHistory;
+      write.operand = &operand;
     }
   }
   constexpr int32_t kPlacedSbuf = 0, kPlacedPsum = 1;
-  int32_t next = 2;
-  std::vector<int32_t> histories(line.tiles.size(), kNoHistory);
   for (size_t i = 0; i < line.tiles.size(); ++i) {
     const Tile& tile = line.tiles[i];
-    if (tile.placed && tile.memory != MemoryKind::kHbm) {
-      histories[i] = tile.memory == MemoryKind::kPsum ? kPlacedPsum : kPlacedSbuf;
-    } else if (tile.memory != MemoryKind::kHbm ||
-               (!writes[i].empty() && (read[i] || !are_disjoint(std::move(writes[i]))))) {
-      histories[i] = next++;
+    const bool hbm = tile.memory == MemoryKind::kHbm;
+    if (tile.placed && !hbm) {
+      result.of[i] = tile.memory == MemoryKind::kPsum ? kPlacedPsum : kPlacedSbuf;
+    } else if (hbm && (writes[i].empty() || (!read[i] && are_disjoint(std::move(writes[i]))))) {
+      result.of[i] = kNoHistory;
+    } else if (hbm || result.of[i] == kNoHistory) {
+      result.of[i] = static_cast<int32_t>(result.on_chip.size());
+      result.on_chip.push_back(!hbm);
     }
   }
-  return histories;
+  return result;
 }
 
 /// What the meetings order, by consumer.
@@ -69,32 +97,33 @@ std::vector<Edge> orders_of_meetings(const StraightLine& line) {
 }  // namespace
 
 Dependences::Dependences(const StraightLine& line) : first_(line.instructions.size() + 1) {
-  const std::vector<int32_t> histories = number_histories(line);
-  std::vector<bool> on_chip(line.tiles.size() + 2, true);
-  for (size_t i = 0; i < line.tiles.size(); ++i) {
-    if (line.tiles[i].memory != MemoryKind::kHbm || histories[i] == kNoHistory) continue;
-    on_chip[static_cast<size_t>(histories[i])] = false;
-  }
-  GroupHistories accesses(std::move(on_chip));
+  Histories histories = number_histories(line);
+  GroupHistories accesses(std::move(histories.on_chip));
   const std::vector<Edge> orders = orders_of_meetings(line);
   auto order = orders.begin();
   std::vector<uint32_t> sources;
   std::optional<uint32_t> collective;  // the last one
   const auto history_of = [&](const Operand& operand) {
-    return operand.present() ? histories[static_cast<size_t>(operand.tile)] : kNoHistory;
+    return operand.present() ? histories.of[static_cast<size_t>(operand.tile)] : kNoHistory;
   };
   for (uint32_t i = 0; i < line.instructions.size(); ++i) {
     poll_interruption();
     sources.clear();
     for (const Operand& operand : line.operands_of(line.instructions[i])) {
       const int32_t history = history_of(operand);
-      if (history == kNoHistory) continue;
+      if (history == kOneWrite) {
+        const OnlyWrite& write = histories.writes[static_cast<size_t>(operand.tile)];
+        const bool waits = write.operand != nullptr && write.instance != i &&
+                           overlap(write.operand->region, operand.region);
+        if (waits) sources.push_back(write.instance);
+      }
+      if (history < 0) continue;
       accesses.collect(static_cast<size_t>(history), operand.region, operand.reads(),
                        operand.writes(), sources);
     }
     for (const Operand& operand : line.operands_of(line.instructions[i])) {
       const int32_t history = history_of(operand);
-      if (history == kNoHistory) continue;
+      if (history < 0) continue;
       accesses.record(static_cast<size_t>(history), operand.region, operand.writes(), i);
     }
     for (; order != orders.end() && order->consumer == i; ++order) {

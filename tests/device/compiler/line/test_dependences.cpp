@@ -34,6 +34,30 @@ TEST(Dependences, ReadersWaitForWritersAndWritersForBoth) {
   EXPECT_EQ(sources(line, 4), (Sources{0, 2, 3}));
 }
 
+TEST(Dependences, TheOnlyWriteOfATileWaitsForReadsBeforeItAndReadsOfItsBytesWaitForIt) {
+  Builder builder("once", load_architecture("trn2"));
+  const View x = builder.sbuf("x", {128, 8}, Dtype::kFloat32);
+  const View y = builder.sbuf("y", {128, 16}, Dtype::kFloat32);
+  builder.emit(TensorCopy{y.slice(1, 0, 4), x.slice(1, 0, 4)});  // 0: before x is written
+  builder.emit(Memset{x.slice(1, 0, 4), 1});                     // 1
+  builder.emit(TensorCopy{y.slice(1, 4, 4), x.slice(1, 4, 4)});  // 2: bytes that nothing writes
+  builder.emit(TensorCopy{y.slice(1, 8, 4), x.slice(1, 2, 4)});  // 3
+  builder.emit(Memset{y.slice(1, 12, 4), 1});                    // 4
+  const StraightLine line = *unroll(*builder.finish()).line;
+  EXPECT_EQ(sources(line, 1), (Sources{0}));
+  EXPECT_EQ(sources(line, 2), Sources{});
+  EXPECT_EQ(sources(line, 3), (Sources{1}));
+  EXPECT_EQ(sources(line, 4), Sources{});
+  Builder again("again", load_architecture("trn2"));
+  const View z = again.sbuf("z", {128, 8}, Dtype::kFloat32);
+  again.emit(Memset{z.slice(1, 0, 4), 1});                                               // 0
+  again.emit(TensorCopy{again.sbuf("w", {128, 4}, Dtype::kFloat32), z.slice(1, 4, 4)});  // 1
+  again.emit(TensorCopy{again.sbuf("v", {128, 4}, Dtype::kFloat32), z.slice(1, 2, 4)});  // 2
+  const StraightLine once = *unroll(*again.finish()).line;
+  EXPECT_EQ(sources(once, 1), Sources{});
+  EXPECT_EQ(sources(once, 2), (Sources{0}));
+}
+
 TEST(Dependences, VersionsAtOneAddressDoNotWaitForEachOtherButPlacedTilesDo) {
   for (const bool by_hand : {false, true}) {
     Builder builder("versions", load_architecture("trn2"));
