@@ -67,11 +67,7 @@ class Assignment {
     const StraightInstruction before = instance;
     instance.instruction.engine = queue.engine;
     own_attribute(line_, instance, descriptors) = Attribute::of(queue.descriptors);
-    if (is_legal(line_, instance)) {
-      renew_demand(line_, instance);
-    } else {
-      instance = before;
-    }
+    if (!renew_demand_if_legal(line_, instance)) instance = before;
   }
 
   StraightLine& line_;

@@ -23,10 +23,10 @@ void merge_dma(StraightLine& line, const PassSettings& settings) {
     if (conflicts_with_peer(now, instance)) return 0;
     if (load && now.tile_of(src).argument >= 0 && !inputs) return 0;
     if (innermost_run(load ? src : dst).bytes < kMergedRow) return 0;
-    const View view = view_of(now, load ? dst : src);
-    const int64_t bytes = view.free_elements() * std::max(itemsize(dst.dtype), itemsize(src.dtype));
-    if (bytes == 0 || view.partitions() == 0) return 0;
-    return std::min(kMergedBytesPerPartition / bytes, kMergedBytes / (bytes * view.partitions()));
+    const Operand& chip = load ? dst : src;
+    const int64_t bytes = free_elements(chip) * std::max(itemsize(dst.dtype), itemsize(src.dtype));
+    if (bytes == 0 || chip.partitions == 0) return 0;
+    return std::min(kMergedBytesPerPartition / bytes, kMergedBytes / (bytes * chip.partitions));
   };
   batch_statements(line, rule);
 }

@@ -43,10 +43,7 @@ bool InstanceChecks::renew_demand(StraightLine& line, StraightInstruction& insta
   const auto operands = line.operands_of(instance);
   for (const Operand& operand : operands) append(key_, line, operands, operand);
   const auto [entry, fresh] = demands_.try_emplace(key_, kIllegal);
-  if (fresh && is_legal(line, instance)) {
-    neuron_sim::renew_demand(line, instance);
-    entry->second = instance.instruction.demand;
-  }
+  if (fresh && renew_demand_if_legal(line, instance)) entry->second = instance.instruction.demand;
   if (entry->second == kIllegal) return false;
   instance.instruction.demand = entry->second;
   return true;

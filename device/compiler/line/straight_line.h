@@ -131,6 +131,8 @@ Draft draft_of(const StraightLine& line, const StraightInstruction& instance);
 bool is_legal(const StraightLine& line, const StraightInstruction& instance);
 /// After the same changes: appends the instance's new demand.
 void renew_demand(StraightLine& line, StraightInstruction& instance);
+/// Both: false, without a new demand, when the check does not accept the instance.
+bool renew_demand_if_legal(StraightLine& line, StraightInstruction& instance);
 /// After the pattern or place of an operand changed: updates its region.
 void renew_region(const StraightLine& line, Operand& operand);
 /// Moves an operand on chip to another tile of the same layout, at the same place within it.

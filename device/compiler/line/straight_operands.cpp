@@ -57,6 +57,18 @@ void renew_demand(StraightLine& line, StraightInstruction& instance) {
   instance.instruction.demand = static_cast<uint32_t>(line.demands.size() - 1);
 }
 
+bool renew_demand_if_legal(StraightLine& line, StraightInstruction& instance) {
+  const Draft draft = draft_of(line, instance);
+  try {
+    draft.type->check(draft, *line.architecture);
+  } catch (const KernelError&) {
+    return false;
+  }
+  line.demands.push_back(draft.type->demand(draft, *line.architecture));
+  instance.instruction.demand = static_cast<uint32_t>(line.demands.size() - 1);
+  return true;
+}
+
 void renew_region(const StraightLine& line, Operand& operand) {
   std::vector<Repetition> repetitions;
   repetitions.reserve(kMaximumRank);

@@ -117,10 +117,7 @@ class Accumulation {
     dst = sum;
     dst.direction = Direction::kReadWrite;
     own_attribute(line_, instance, NcMatmul::kAccumulate) = Attribute::of(Accumulate::kAdd);
-    if (is_legal(line_, instance)) {
-      renew_demand(line_, instance);
-      return true;
-    }
+    if (renew_demand_if_legal(line_, instance)) return true;
     instance = before;
     dst = own;
     return false;
