@@ -84,9 +84,13 @@ void InstanceHistory::add(std::vector<Access>& accesses, size_t maximum, const R
 }
 
 void InstanceHistory::record(const Region& region, bool writes, uint32_t id) {
-  cover(region.low, region.high());
-  for (auto segment = segments_.find(region.low);
-       segment != segments_.end() && segment->first < region.high(); ++segment) {
+  const int64_t high = region.high();
+  auto segment = segments_.find(region.low);
+  if (segment == segments_.end() || segment->second.end != high) {
+    cover(region.low, high);
+    segment = segments_.find(region.low);
+  }
+  for (; segment != segments_.end() && segment->first < high; ++segment) {
     Segment& here = segment->second;
     if (writes) {
       remove_covered(here.writes, region);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
 
 #include "device/analysis/race_check.h"
 #include "device/base/errors.h"
@@ -137,35 +139,30 @@ void group_hbm(Program& program, const Usage& usage) {
   }
 }
 
+/// Tiles of a compiled program, tens of thousands, share their first bytes with many others: only
+/// these places are sorted.
 void group_on_chip(Program& program) {
-  struct Place {
-    uint16_t memory;  ///< of a core
-    int64_t address;
-    size_t tile;
-    auto operator<=>(const Place&) const = default;
+  const auto place_of = [](const Tile& tile) {
+    return uint64_t{tile.core} << 56 | static_cast<uint64_t>(tile.memory) << 48 |
+           static_cast<uint64_t>(tile.address);
   };
-  std::vector<Place> order;  // tiles are large: a compiled program may have tens of thousands
-  order.reserve(program.tiles.size());
-  for (size_t i = 0; i < program.tiles.size(); ++i) {
-    const Tile& tile = program.tiles[i];
+  std::unordered_map<uint64_t, uint64_t> ends;  // by place, then its group
+  for (const Tile& tile : program.tiles) {
     if (tile.memory == MemoryKind::kHbm) continue;
-    const auto memory = static_cast<uint16_t>(tile.core << 8 | static_cast<int>(tile.memory));
-    order.push_back({memory, tile.address, i});
+    uint64_t& end = ends[place_of(tile)];
+    end = std::max(end, place_of(tile) + static_cast<uint64_t>(tile.bytes));
   }
+  std::vector<std::pair<uint64_t, uint64_t>> order(ends.begin(), ends.end());
   std::sort(order.begin(), order.end());
-  int64_t end = 0;
-  MemoryKind memory = MemoryKind::kNone;
-  uint8_t core = 0;
-  for (const Place& place : order) {
-    Tile& tile = program.tiles[place.tile];
-    if (tile.core != core || tile.memory != memory || tile.address >= end) {
-      ++program.hazard_groups;
-      end = 0;
-    }
-    tile.hazard_group = program.hazard_groups - 1;
-    core = tile.core;
-    memory = tile.memory;
-    end = std::max(end, tile.address + tile.bytes);
+  uint64_t end = 0;
+  for (const auto& [place, last] : order) {
+    if (place >= end) ++program.hazard_groups;
+    end = std::max(end, last);
+    ends[place] = static_cast<uint64_t>(program.hazard_groups) - 1;
+  }
+  for (Tile& tile : program.tiles) {
+    if (tile.memory == MemoryKind::kHbm) continue;
+    tile.hazard_group = static_cast<int32_t>(ends[place_of(tile)]);
   }
 }
 

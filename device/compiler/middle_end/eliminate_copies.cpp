@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "device/analysis/access_runs.h"
 #include "device/base/interruption.h"
@@ -38,23 +37,10 @@ bool is_exact_copy(const StraightLine& line, const StraightInstruction& instance
          is_of_rows(dst) && !line.tile_of(src).placed && !line.tile_of(dst).placed;
 }
 
-/// The writes of each tile, in program order; redirecting a reader changes none of them.
-using Writes = std::vector<std::vector<TileUse>>;
-
-Writes writes_of(const StraightLine& line, const TileUses& uses) {
-  Writes writes(line.tiles.size());
-  for (size_t tile = 0; tile < writes.size(); ++tile) {
-    for (const TileUse& use : uses.of(static_cast<TileId>(tile))) {
-      if (operand_at(line, use).writes()) writes[tile].push_back(use);
-    }
-  }
-  return writes;
-}
-
 /// Eliminates the copies of some statements, or leaves everything unchanged.
 class Elimination {
  public:
-  Elimination(StraightLine& line, const TileUses& uses, const Writes& writes,
+  Elimination(StraightLine& line, const TileUses& uses, const TileUses& writes,
               const std::vector<bool>& removed, std::map<TileId, std::vector<TileUse>>& moved)
       : line_(line), uses_(uses), writes_(writes), removed_(removed), moved_(moved) {}
 
@@ -100,9 +86,11 @@ class Elimination {
   /// Whether nothing writes what a copy reads after it.
   bool keeps_source(uint32_t copy) const {
     const Operand& src = line_.operands_of(line_.instructions[copy])[1];
-    const std::vector<TileUse>& writes = writes_[static_cast<size_t>(src.tile)];
-    return std::none_of(writes.begin(), writes.end(), [&](const TileUse& use) {
-      return use.instance > copy && overlap(operand_at(line_, use).region, src.region);
+    const std::span<const TileUse> writes = writes_.of(src.tile);
+    const auto later = std::partition_point(
+        writes.begin(), writes.end(), [&](const TileUse& use) { return use.instance <= copy; });
+    return std::none_of(later, writes.end(), [&](const TileUse& use) {
+      return overlap(operand_at(line_, use).region, src.region);
     });
   }
 
@@ -221,7 +209,7 @@ class Elimination {
 
   StraightLine& line_;
   const TileUses& uses_;
-  const Writes& writes_;
+  const TileUses& writes_;  ///< redirecting a reader changes none of them
   const std::vector<bool>& removed_;
   std::map<TileId, std::vector<TileUse>>& moved_;  ///< readers that a tile got from its copies
   std::vector<Redirected> redirected_;
@@ -229,22 +217,28 @@ class Elimination {
 
 /// Tiles that candidates write, by the statements of these.
 std::map<std::vector<uint32_t>, std::vector<CopiedTile>> copied_tiles(const StraightLine& line,
-                                                                      const Writes& writes) {
+                                                                      const TileUses& writes) {
   std::map<std::vector<uint32_t>, std::vector<CopiedTile>> result;
-  for (size_t tile = 0; tile < writes.size(); ++tile) {
-    CopiedTile copied{static_cast<TileId>(tile), {}, {}};
-    std::set<uint32_t> statements;
-    for (const TileUse& use : writes[tile]) {
-      const StraightInstruction& writer = line.instructions[use.instance];
-      if (is_exact_copy(line, writer)) {
-        copied.copies.push_back(use.instance);
-        statements.insert(writer.statement);
-      } else {
+  for (size_t tile = 0; tile < line.tiles.size(); ++tile) {
+    const auto id = static_cast<TileId>(tile);
+    const auto is_copy = [&](const TileUse& use) {
+      return is_exact_copy(line, line.instructions[use.instance]);
+    };
+    const std::span<const TileUse> all = writes.of(id);
+    if (std::none_of(all.begin(), all.end(), is_copy)) continue;
+    CopiedTile copied{id, {}, {}};
+    std::vector<uint32_t> statements;
+    for (const TileUse& use : all) {
+      if (!is_copy(use)) {
         copied.other_writes.push_back(use);
+        continue;
       }
+      copied.copies.push_back(use.instance);
+      statements.push_back(line.instructions[use.instance].statement);
     }
-    if (copied.copies.empty()) continue;
-    result[{statements.begin(), statements.end()}].push_back(std::move(copied));
+    std::sort(statements.begin(), statements.end());
+    statements.erase(std::unique(statements.begin(), statements.end()), statements.end());
+    result[std::move(statements)].push_back(std::move(copied));
   }
   return result;
 }
@@ -253,7 +247,7 @@ std::map<std::vector<uint32_t>, std::vector<CopiedTile>> copied_tiles(const Stra
 
 void eliminate_copies(StraightLine& line) {
   const TileUses uses(line);
-  const Writes writes = writes_of(line, uses);
+  const TileUses writes(line, TileUses::kWrites);
   std::map<TileId, std::vector<TileUse>> moved;
   std::vector<bool> removed(line.instructions.size());
   for (const auto& [statements, tiles] : copied_tiles(line, writes)) {

@@ -43,7 +43,7 @@ class Hoist {
     bool found = false;
     for (uint32_t i = 0; i < line_.instructions.size(); ++i) {
       poll_interruption();
-      follow_results(i);
+      if (found) follow_results(i);
       uint32_t& before = latest[line_.instructions[i].statement];
       const bool again = before != kNone && are_alike(before, i, 0) && is_computation(i) &&
                          computes_the_same(before, i);

@@ -10,40 +10,42 @@
 namespace neuron_sim {
 namespace {
 
-/// One use of a tile, with what is read of its operand time and again: operands are large.
+/// One use of a tile.
 struct TileAccess {
   Operand* operand = nullptr;
   uint32_t instance = 0;
-  Direction direction{};
-  Region region;
 
-  bool reads() const { return direction != Direction::kWrite; }
-  bool writes() const { return direction != Direction::kRead; }
+  const Region& region() const { return operand->region; }
+  bool reads() const { return operand->reads(); }
+  bool writes() const { return operand->writes(); }
 };
 
 /// The uses of a tile in program order; within an instance reads come before writes.
-std::vector<TileAccess> accesses_of(StraightLine& line, std::span<const TileUse> uses) {
-  std::vector<TileAccess> accesses;
+void list_accesses(StraightLine& line, std::span<const TileUse> uses,
+                   std::vector<TileAccess>& accesses) {
+  accesses.clear();
   accesses.reserve(uses.size());
-  for (const TileUse& use : uses) {
-    Operand& operand = operand_at(line, use);
-    accesses.push_back({&operand, use.instance, operand.direction, operand.region});
-  }
-  const auto key = [&](const TileAccess& access) {
-    return std::pair(access.instance, access.direction == Direction::kWrite);
+  for (const TileUse& use : uses) accesses.push_back({&operand_at(line, use), use.instance});
+  const auto before = [](const TileAccess& a, const TileAccess& b) {
+    return std::pair(a.instance, !a.reads()) < std::pair(b.instance, !b.reads());
   };
-  const auto before = [&](const TileAccess& a, const TileAccess& b) { return key(a) < key(b); };
   if (!std::is_sorted(accesses.begin(), accesses.end(), before)) {
     std::stable_sort(accesses.begin(), accesses.end(), before);
   }
-  return accesses;
 }
 
 /// A pending write: bytes that later reads may see.
 struct Pending {
   Region region;
+  int64_t high = 0;  ///< region.high()
   uint32_t web = 0;
 };
+
+/// Whether a read of a region, which ends at `high`, may see a pending write. Most writes of a tile
+/// lie elsewhere: its ends decide that at once.
+bool meets(const Pending& entry, const Region& region, int64_t high) {
+  return entry.region.low < high && region.low < entry.high && overlap(entry.region, region);
+}
 
 /// Adds the parts of a contiguous region before and after the bytes of another.
 void add_remainder(std::vector<Pending>& pending, const Pending& entry, const Region& hidden) {
@@ -52,27 +54,29 @@ void add_remainder(std::vector<Pending>& pending, const Pending& entry, const Re
     pending.push_back(entry);
     pending.back().region.low = low;
     pending.back().region.run = high - low;
+    pending.back().high = high;
   };
   add(entry.region.low, hidden.low);
-  add(hidden.high(), entry.region.high());
+  add(hidden.high(), entry.high);
 }
 
 /// Adds a write, which hides the writes that it covers, and the covered part of a contiguous one,
 /// so that a tile set as a whole and then written block by block is not held by its first value.
 void add_write(std::vector<Pending>& pending, const Region& region, uint32_t web) {
+  const int64_t high = region.high();
   std::vector<Pending> remainders;
   std::erase_if(pending, [&](const Pending& entry) {
+    if (!meets(entry, region, high)) return false;
     if (covers(region, entry.region)) return true;
     const Region& old = entry.region;
     const bool cuts = region.exact && region.count == 1 && old.count == 1 &&
                       region.partition <= old.partition &&
-                      old.partition + old.partitions <= region.partition + region.partitions &&
-                      overlap(region, old);
+                      old.partition + old.partitions <= region.partition + region.partitions;
     if (cuts) add_remainder(remainders, entry, region);
     return cuts;
   });
   pending.insert(pending.end(), remainders.begin(), remainders.end());
-  pending.push_back({region, web});
+  pending.push_back({region, high, web});
 }
 
 /// The accesses of one tile, split into versions.
@@ -90,15 +94,16 @@ class Versions {
     for (uint32_t i = 0; i < accesses_.size(); ++i) {
       const TileAccess& access = accesses_[i];
       if (access.reads()) {
+        const int64_t high = access.region().high();
         for (const Pending& entry : pending) {
-          if (overlap(entry.region, access.region)) unite(entry.web, i);
+          if (meets(entry, access.region(), high)) unite(entry.web, i);
         }
       }
       if (!access.writes()) continue;
       for (uint32_t j = i; j-- > 0 && accesses_[j].instance == access.instance;) {
-        if (overlap(accesses_[j].region, access.region)) unite(i, j);
+        if (overlap(accesses_[j].region(), access.region())) unite(i, j);
       }
-      add_write(pending, access.region, i);
+      add_write(pending, access.region(), i);
     }
     for (uint32_t i = 0; i < accesses_.size(); ++i) last_[root(i)] = i;
   }
@@ -110,9 +115,10 @@ class Versions {
     uint32_t first = 0, live_until = 0;
     for (uint32_t i = 0; i < accesses_.size(); ++i) {
       const TileAccess& access = accesses_[i];
-      const bool begins = i > first && live_until < i && access.direction == Direction::kWrite &&
+      const int64_t high = access.region().high();
+      const bool begins = i > first && live_until < i && !access.reads() &&
                           std::any_of(pending.begin(), pending.end(), [&](const Pending& entry) {
-                            return overlap(entry.region, access.region);
+                            return meets(entry, access.region(), high);
                           });
       if (begins) {
         version(first, i);
@@ -120,7 +126,7 @@ class Versions {
         pending.clear();
       }
       live_until = std::max(live_until, last_[root(i)]);
-      if (access.writes()) add_write(pending, access.region, i);
+      if (access.writes()) add_write(pending, access.region(), i);
     }
     version(first, static_cast<uint32_t>(accesses_.size()));
   }
@@ -175,12 +181,13 @@ void rename_buffers(StraightLine& line, const std::vector<TileId>& undefined, bo
   }
   fix_neighbours(line, fixed);
   const TileUses uses(line);
+  std::vector<TileAccess> accesses;  // of one tile
   for (size_t tile = 0; tile < fixed.size(); ++tile) {
     auto id = static_cast<TileId>(tile);
     if (line.tiles[tile].placed || whole[tile] || !is_on_chip(line.tiles[tile]) ||
         uses.of(id).empty())
       continue;
-    const std::vector<TileAccess> accesses = accesses_of(line, uses.of(id));
+    list_accesses(line, uses.of(id), accesses);
     Versions versions(accesses);
     versions.join();
     versions.each([&](uint32_t first, uint32_t end) {

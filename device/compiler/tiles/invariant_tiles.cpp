@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
+#include <unordered_map>
 
 #include "device/base/interruption.h"
 #include "device/compiler/line/meetings.h"
@@ -26,7 +28,6 @@ class InvariantTiles {
   explicit InvariantTiles(StraightLine& line)
       : line_(line),
         uses_(line),
-        lives_(line, uses_),
         room_(line.architecture->limits.sbuf_usable.count - kDescriptorBytes),
         fillings_(line.tiles.size()),
         newest_(line.tiles.size(), kNoTile),
@@ -58,7 +59,12 @@ class InvariantTiles {
       poll_interruption();
       compare(tile);
     }
-    spills_ = lives_.bytes.largest(0, line_.instructions.size() - 1) > room_;
+    if (std::all_of(fillings_.begin(), fillings_.end(),
+                    [](const Filling& filling) { return filling.earlier == kNoTile; })) {
+      return;
+    }
+    lives_.emplace(line_, uses_);
+    spills_ = lives_->bytes.largest(0, line_.instructions.size() - 1) > room_;
     // Readers first: a tile of which none is left needs no earlier one.
     for (auto tile = order.rbegin(); tile != order.rend(); ++tile) replace(*tile);
     remove_instances(line_, removed_);
@@ -212,30 +218,30 @@ class InvariantTiles {
 
   /// Lets an earlier tile live as long as the first of the `dead` ones; false without room.
   bool keep_longer(TileId earlier, const std::vector<TileId>& dead) {
-    const uint32_t kept = lives_.last_use[index(earlier)];
-    const uint32_t last = lives_.last_use[index(dead.front())];
+    const uint32_t kept = lives_->last_use[index(earlier)];
+    const uint32_t last = lives_->last_use[index(dead.front())];
     const auto change = [&](int64_t sign) {
       for (const TileId tile : dead) {
         const Tile& gone = line_.tiles[index(tile)];
         if (gone.memory != MemoryKind::kSbuf) continue;
-        lives_.bytes.add(first_use(tile), lives_.last_use[index(tile)], -sign * gone.bytes);
+        lives_->bytes.add(first_use(tile), lives_->last_use[index(tile)], -sign * gone.bytes);
       }
       if (last > kept) {
-        lives_.bytes.add(kept + 1, last, sign * line_.tiles[index(earlier)].bytes);
+        lives_->bytes.add(kept + 1, last, sign * line_.tiles[index(earlier)].bytes);
       }
     };
     change(1);
-    if (lives_.bytes.largest(std::min(kept + 1, last), last) > room_) {
+    if (lives_->bytes.largest(std::min(kept + 1, last), last) > room_) {
       change(-1);
       return false;
     }
-    lives_.last_use[index(earlier)] = std::max(kept, last);
+    lives_->last_use[index(earlier)] = std::max(kept, last);
     return true;
   }
 
   StraightLine& line_;
   const TileUses uses_;
-  SbufLives lives_;
+  std::optional<SbufLives> lives_;  ///< once a tile has an earlier one
   const int64_t room_;
   bool spills_ = false;               ///< the line has no room in SBUF in its order
   std::vector<Filling> fillings_;     ///< per tile
@@ -243,7 +249,8 @@ class InvariantTiles {
   std::vector<uint32_t> readers_;     ///< per tile: operands that read it and are not removed
   std::vector<bool> written_;         ///< per tile: by any instance
   std::vector<uint32_t> last_write_;  ///< per tile: an instance
-  std::map<ContentsKey, std::pair<int64_t, TileId>> known_;  ///< contents, tile that holds them
+  /// Number of the contents, and the tile that holds them.
+  std::unordered_map<ContentsKey, std::pair<int64_t, TileId>, ContentsHash> known_;
   std::set<uint32_t> bound_;  ///< statements that stay in their loops
   std::map<const InstructionType*, int64_t> types_;
   std::vector<bool> removed_;

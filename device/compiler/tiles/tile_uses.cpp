@@ -2,7 +2,7 @@
 
 namespace neuron_sim {
 
-TileUses::TileUses(const StraightLine& line) : first_(line.tiles.size() + 1) {
+TileUses::TileUses(const StraightLine& line, Which which) : first_(line.tiles.size() + 1) {
   struct Entry {
     TileId tile;
     TileUse use;
@@ -12,7 +12,7 @@ TileUses::TileUses(const StraightLine& line) : first_(line.tiles.size() + 1) {
   for (uint32_t i = 0; i < line.instructions.size(); ++i) {
     const auto operands = line.operands_of(line.instructions[i]);
     for (uint32_t o = 0; o < operands.size(); ++o) {
-      if (!operands[o].present()) continue;
+      if (!operands[o].present() || (which == kWrites && !operands[o].writes())) continue;
       entries.push_back({operands[o].tile, {i, o}});
       ++first_[static_cast<size_t>(operands[o].tile) + 1];
     }

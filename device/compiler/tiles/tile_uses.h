@@ -17,7 +17,8 @@ struct TileUse {
 /// Uses of all tiles at the time of construction.
 class TileUses {
  public:
-  explicit TileUses(const StraightLine& line);
+  enum Which : uint8_t { kAll, kWrites };
+  explicit TileUses(const StraightLine& line, Which which = kAll);
   std::span<const TileUse> of(TileId tile) const {
     const auto index = static_cast<size_t>(tile);
     return {uses_.data() + first_[index], uses_.data() + first_[index + 1]};
