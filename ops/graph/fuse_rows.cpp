@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "device/base/errors.h"
 #include "ops/graph/kernels/row_chain.h"
 #include "ops/rows/row_program.h"
 
@@ -68,16 +67,8 @@ class RowFusion {
   bool fits(const GraphKernel& kernel) const {
     if (kernel.operands.size() + kernel.results.size() > kMaximumTensors) return false;
     Builder builder("row_fusion", graph_.architecture);
-    const auto arguments = [&](const std::vector<GraphTensor>& tensors) {
-      std::vector<HbmTensor> result;
-      for (const GraphTensor& tensor : tensors) {
-        const TensorSpec spec{tensor.shape, tensor.strides, tensor.dtype};
-        result.push_back(argument_tensor(builder, text("tensor", result.size()), spec));
-      }
-      return result;
-    };
-    const std::vector<HbmTensor> operands = arguments(kernel.operands);
-    return fused_rows_fit(graph_.architecture, operands, arguments(kernel.results),
+    const std::vector<HbmTensor> operands = declared(builder, kernel.operands);
+    return fused_rows_fit(graph_.architecture, operands, declared(builder, kernel.results),
                           *kernel.traits.as<RowProgram>());
   }
 

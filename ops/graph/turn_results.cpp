@@ -57,26 +57,17 @@ std::optional<Matrix> turnable(const GraphKernel& kernel, int64_t partitions) {
 
 /// `tensor`, elements of the matrix, in the memory of its transpose; empty unless each of its
 /// dimensions goes along rows or along columns, the last one along all contracted columns.
-std::optional<GraphTensor> turned(GraphTensor tensor, const Matrix& matrix) {
-  const int64_t element = itemsize(tensor.dtype);
-  const int64_t start = (tensor.byte_offset - matrix.tensor.byte_offset) / element;
-  if (tensor.dtype != matrix.tensor.dtype || start < 0) return {};
-  int64_t last_row = start / matrix.columns, last_column = start % matrix.columns;
-  tensor.byte_offset = matrix.tensor.byte_offset + (last_column * matrix.rows + last_row) * element;
-  for (size_t d = 0; d < tensor.shape.size(); ++d) {
-    int64_t& stride = tensor.strides[d];
-    if (tensor.shape[d] == 1) continue;
-    if (stride % matrix.columns == 0) {
-      stride /= matrix.columns;
-      last_row += (tensor.shape[d] - 1) * stride;
-    } else {
-      last_column += (tensor.shape[d] - 1) * stride;
-      stride *= matrix.rows;
-    }
-  }
-  const bool contracts = tensor.strides.back() == matrix.rows || tensor.shape.back() == 1;
-  const bool inside = last_row < matrix.rows && last_column < matrix.columns;
-  return contracts && inside ? std::optional(std::move(tensor)) : std::nullopt;
+std::optional<GraphTensor> turned(const GraphTensor& tensor, const Matrix& matrix) {
+  if (tensor.dtype != matrix.tensor.dtype) return {};
+  GraphTensor by_rows = matrix.tensor;
+  by_rows.shape = {matrix.rows, matrix.columns};
+  by_rows.strides = {matrix.columns, 1};
+  GraphTensor by_columns = by_rows;
+  by_columns.strides = {1, matrix.rows};
+  std::optional<GraphTensor> found = relocated(tensor, by_rows, by_columns);
+  const bool contracts =
+      found && (found->strides.back() == matrix.rows || found->shape.back() == 1);
+  return contracts ? std::move(found) : std::nullopt;
 }
 
 /// What the operands become that read the result of kernel `writer`; empty when something else

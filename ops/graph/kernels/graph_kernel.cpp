@@ -103,19 +103,20 @@ std::string listing(const Graph& graph, std::string_view pass) {
   return lines;
 }
 
+std::vector<HbmTensor> declared(Builder& builder, const std::vector<GraphTensor>& tensors) {
+  std::vector<HbmTensor> result;
+  for (const GraphTensor& tensor : tensors) {
+    const View storage =
+        builder.scratch("tensor", {extent_of(tensor.shape, tensor.strides)}, tensor.dtype);
+    result.push_back({storage, tensor.shape, tensor.strides});
+  }
+  return result;
+}
+
 bool can_emit(const GraphKernel& kernel, const Architecture& architecture) {
   Builder builder(kernel.name, architecture);
-  const auto declared = [&](const std::vector<GraphTensor>& tensors) {
-    std::vector<HbmTensor> result;
-    for (const GraphTensor& tensor : tensors) {
-      const View storage =
-          builder.scratch("tensor", {extent_of(tensor.shape, tensor.strides)}, tensor.dtype);
-      result.push_back({storage, tensor.shape, tensor.strides});
-    }
-    return result;
-  };
-  const std::vector<HbmTensor> operands = declared(kernel.operands);
-  const std::vector<HbmTensor> results = declared(kernel.results);
+  const std::vector<HbmTensor> operands = declared(builder, kernel.operands);
+  const std::vector<HbmTensor> results = declared(builder, kernel.results);
   try {
     kernel.emit(builder, operands, results);
   } catch (const KernelError&) {
@@ -125,17 +126,9 @@ bool can_emit(const GraphKernel& kernel, const Architecture& architecture) {
 }
 
 bool product_fits(const GraphKernel& product, const Architecture& architecture) {
-  Builder builder("matrix_product", architecture);
-  const auto arguments = [&](const std::vector<GraphTensor>& tensors) {
-    std::vector<HbmTensor> result;
-    for (const GraphTensor& tensor : tensors) {
-      const TensorSpec spec{tensor.shape, tensor.strides, tensor.dtype};
-      result.push_back(argument_tensor(builder, "tensor", spec));
-    }
-    return result;
-  };
-  const std::vector<HbmTensor> operands = arguments(product.operands);
-  return product_is_resident(builder, operands, arguments(product.results),
+  Builder builder(product.name, architecture);
+  const std::vector<HbmTensor> operands = declared(builder, product.operands);
+  return product_is_resident(builder, operands, declared(builder, product.results),
                              *product.traits.as<MatrixProductOptions>());
 }
 

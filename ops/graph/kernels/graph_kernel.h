@@ -72,6 +72,8 @@ void join_only_readers(
 /// The kernels after a pass for a reader: "after fuse_rows: 2 kernels", then a line for each:
 /// "  rows memory0+64 [5, 12] float32, ... -> ...", with the byte at which a tensor begins.
 std::string listing(const Graph& graph, std::string_view pass);
+/// The tensors as scratch memory of a program that only shows what fits.
+std::vector<HbmTensor> declared(Builder& builder, const std::vector<GraphTensor>& tensors);
 /// Whether the tiles of the kernel fit SBUF.
 bool can_emit(const GraphKernel& kernel, const Architecture& architecture);
 /// Whether a product has room in SBUF for its whole contracted dimension (product_is_resident).

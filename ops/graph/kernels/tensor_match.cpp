@@ -44,6 +44,46 @@ std::optional<std::vector<int64_t>> strides_under(const GraphTensor& tensor,
   return left == 0 ? std::optional(std::move(strides)) : std::nullopt;
 }
 
+std::vector<SharedDimension> shared_dimensions(const GraphTensor& first,
+                                               const GraphTensor& second) {
+  std::vector<SharedDimension> dimensions = collapse(first.shape, {first.strides, second.strides});
+  std::stable_sort(dimensions.begin(), dimensions.end(), [](const auto& a, const auto& b) {
+    return a.strides.front() > b.strides.front();
+  });
+  return dimensions;
+}
+
+std::optional<GraphTensor> relocated(GraphTensor tensor, const GraphTensor& from,
+                                     const GraphTensor& to) {
+  const int64_t element = itemsize(from.dtype);
+  int64_t start = tensor.byte_offset - from.byte_offset;
+  if (itemsize(tensor.dtype) != element || start < 0 || start % element != 0) return {};
+  start /= element;
+  const std::vector<SharedDimension> dimensions = shared_dimensions(from, to);
+  tensor.memory = to.memory;
+  tensor.byte_offset = to.byte_offset;
+  std::vector<int64_t> last;  // index along each dimension
+  for (const SharedDimension& dimension : dimensions) {
+    last.push_back(start / dimension.strides[0]);
+    start %= dimension.strides[0];
+    tensor.byte_offset += last.back() * dimension.strides[1] * element;
+  }
+  for (size_t d = 0; d < tensor.shape.size(); ++d) {
+    int64_t& stride = tensor.strides[d];
+    if (tensor.shape[d] == 1 || stride == 0) continue;
+    size_t along = 0;
+    while (dimensions[along].strides[0] > stride) ++along;
+    if (stride % dimensions[along].strides[0] != 0) return {};
+    stride /= dimensions[along].strides[0];
+    last[along] += (tensor.shape[d] - 1) * stride;
+    stride *= dimensions[along].strides[1];
+  }
+  for (size_t i = 0; i < last.size(); ++i) {
+    if (last[i] >= dimensions[i].size) return {};
+  }
+  return tensor;
+}
+
 std::optional<GraphKernel> under_shape(GraphKernel kernel, const std::vector<int64_t>& shape) {
   for (auto* const tensors : {&kernel.operands, &kernel.results}) {
     for (GraphTensor& tensor : *tensors) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "ops/blocks/collapse.h"
 #include "ops/graph/kernels/graph_kernel.h"
 
 namespace neuron_sim {
@@ -16,9 +17,19 @@ bool is_dense(const GraphTensor& tensor);
 /// Whether the two, of one shape, have their elements in the same order.
 bool same_order(const GraphTensor& a, const GraphTensor& b);
 
+/// The elements of both tensors, of one shape, in merged dimensions from the longest stride of the
+/// first one to its shortest.
+std::vector<SharedDimension> shared_dimensions(const GraphTensor& first, const GraphTensor& second);
+
 /// Strides of the same elements under other sizes; empty when there are none.
 std::optional<std::vector<int64_t>> strides_under(const GraphTensor& tensor,
                                                   const std::vector<int64_t>& shape);
+
+/// `tensor`, elements of `from`, as elements of `to`, which has as many in the same shape. Empty
+/// unless each dimension of it goes along one dimension of the two, merged as far as they are
+/// adjacent in both. No element of `from` repeats, and its shortest stride is 1.
+std::optional<GraphTensor> relocated(GraphTensor tensor, const GraphTensor& from,
+                                     const GraphTensor& to);
 
 /// A pointwise kernel of floating-point tensors with other sizes, its emit function as before;
 /// empty when a tensor does not have such sizes or holds integers.
