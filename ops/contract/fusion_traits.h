@@ -60,6 +60,8 @@ struct FusionTraits {
   /// Whether the kernel can also store its first result, fp32, in operand 0's dtype, rounded once:
   /// then casts of the result may be left out (round_at_source.h).
   bool rounds_result = false;
+  /// Whether its one result is operand 0, byte for byte (drop_copies.h).
+  bool copies = false;
   /// How many of the first results the kernel must have. It emits the others only where they are
   /// given, and they are left out when nothing reads them. Empty: it needs all.
   std::optional<size_t> needed_results{};

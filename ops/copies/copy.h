@@ -22,6 +22,10 @@ inline constexpr int64_t kTransposedElements = 512;
 /// The result = the operand, of one shape and dtype.
 void emit_copy(Builder& builder, HbmTensors operands, HbmTensors results);
 inline constexpr KernelDefinition<NoOptions> kCopy{
-    .name = "copy", .emit = without_options<emit_copy>, .traits = batched<true>};
+    .name = "copy",
+    .emit = without_options<emit_copy>,
+    .traits = [](std::span<const TensorSpec>, const NoOptions&) {
+      return FusionTraits{.operands = {{.batched = true}}, .copies = true};
+    }};
 
 }  // namespace neuron_sim
