@@ -6,6 +6,7 @@
 #include "device/compiler/middle_end/forward_stores.h"
 #include "device/compiler/verify.h"
 #include "ops/graph/cast_in_products.h"
+#include "ops/graph/drop_copies.h"
 #include "ops/graph/follow_products.h"
 #include "ops/graph/fuse_pointwise.h"
 #include "ops/graph/fuse_products.h"
@@ -44,6 +45,7 @@ constexpr GraphPass kPipeline[] = {
     {"follow_products", kFusions, kFusion, {}, follow_products},
     {"pool_products", kFusions, kFusion, {}, pool_products},
     {"round_pooled_results", kFusions, kFusion, {}, round_at_source},
+    {"drop_copies", kFusions, kFusion, {}, drop_copies},
     {"slice_batch", GraphStage::kOrder, {.forwarding = true}, {}, run_slice_batch},
     {"turn_results", GraphStage::kOrder, kFusion, {.kernels = true}, turn_results},
 };
