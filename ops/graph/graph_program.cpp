@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 
 #include "device/base/errors.h"
 #include "device/builder/joined_program.h"
@@ -160,6 +162,37 @@ GraphProgram joined(const Architecture& architecture, const std::string& name,
   return {.program = whole.finish(), .arguments = std::move(memories.arguments)};
 }
 
+/// A program that went through the compiler's passes, and its time; none where they changed
+/// nothing.
+struct TimedProgram {
+  GraphProgram built;
+  std::optional<Picoseconds> body;
+};
+
+TimedProgram compiled(const Graph& graph, const std::string& name, const PassSettings& passes) {
+  const std::vector<GraphKernel>& kernels = graph.kernels;
+  const bool embeds = std::any_of(kernels.begin(), kernels.end(),
+                                  [](const GraphKernel& kernel) { return kernel.program; });
+  GraphProgram built = embeds ? joined(graph.architecture, name, kernels, graph.is_external, passes)
+                              : emitted(graph.architecture, name, kernels, graph.is_external);
+  built.kernels = static_cast<size_t>(std::count_if(
+      kernels.begin(), kernels.end(), [](const GraphKernel& kernel) { return kernel.slice == 0; }));
+  const std::shared_ptr<const Program> plain = built.program;
+  Compiled compiled = compile(plain, passes);
+  built.unchanged = std::move(compiled.unchanged);
+  built.skipped_passes = std::move(compiled.skipped_passes);
+  built.program = std::move(compiled.program);
+  if (built.program == plain) return {std::move(built), std::nullopt};
+  Picoseconds body = simulate(*built.program).body;
+  // The order of the kernels' authors is sometimes better than the scheduler's.
+  if (const Picoseconds as_written = simulate(*plain).body; as_written < body) {
+    body = as_written;
+    built.program = plain;
+    built.unchanged = "it is shorter without them";
+  }
+  return {std::move(built), body};
+}
+
 }  // namespace
 
 PassSettings graph_passes() {
@@ -172,28 +205,26 @@ GraphProgram build_graph_program(const Architecture& architecture, const std::st
                                  std::vector<GraphKernel> kernels,
                                  const std::function<bool(size_t memory)>& is_external,
                                  const GraphProgramOptions& options) {
-  Graph graph{std::move(kernels), is_external, architecture};
-  run_graph_stage(GraphStage::kFusions, graph, options);
-  const size_t count = graph.kernels.size();
-  run_graph_stage(GraphStage::kOrder, graph, options);
-  const bool embeds = std::any_of(graph.kernels.begin(), graph.kernels.end(),
-                                  [](const GraphKernel& kernel) { return kernel.program; });
-  GraphProgram built = embeds
-                           ? joined(architecture, name, graph.kernels, is_external, options.passes)
-                           : emitted(architecture, name, graph.kernels, is_external);
-  built.kernels = count;
-  const std::shared_ptr<const Program> plain = built.program;
-  Compiled compiled = compile(plain, options.passes);
-  built.unchanged = std::move(compiled.unchanged);
-  built.skipped_passes = std::move(compiled.skipped_passes);
-  built.program = std::move(compiled.program);
-  // The order of the kernels' authors is sometimes better than the scheduler's.
-  const bool same = built.program == plain;
-  if (!same && simulate(*plain).body < simulate(*built.program).body) {
-    built.program = plain;
-    built.unchanged = "it is shorter without them";
+  Graph fused{std::move(kernels), is_external, architecture};
+  run_graph_stage(GraphStage::kFusions, fused, options);
+  Graph ordered = fused;
+  const std::vector<const GraphPass*> choices =
+      run_graph_stage(GraphStage::kOrder, ordered, options);
+  TimedProgram shortest = compiled(ordered, name, options.passes);
+  std::set<const GraphPass*> left_out;
+  for (const GraphPass* const pass : choices) {
+    if (!shortest.body) break;
+    left_out.insert(pass);
+    Graph alternative = fused;
+    run_graph_stage(GraphStage::kOrder, alternative, options, left_out);
+    TimedProgram without = compiled(alternative, name, options.passes);
+    if (without.body && *without.body < *shortest.body) {
+      shortest = std::move(without);
+    } else {
+      left_out.erase(pass);
+    }
   }
-  return built;
+  return std::move(shortest.built);
 }
 
 }  // namespace neuron_sim

@@ -34,7 +34,7 @@ struct GraphArgument {
 struct GraphProgram {
   std::shared_ptr<const Program> program;
   std::vector<GraphArgument> arguments;
-  size_t kernels = 0;  ///< emitted, after joining
+  size_t kernels = 0;  ///< emitted, after joining; slices of one count as one
   /// Why the compiler's passes changed nothing; empty when they ran.
   std::string unchanged;
   /// Passes left out because SBUF cannot hold what they keep.
@@ -43,7 +43,8 @@ struct GraphProgram {
 
 /// Emits the kernels in their order into one program. Memories for which `is_external` holds are
 /// arguments: they have contents before, or are read after the program. All others are scratch
-/// tensors. KernelError as the kernels' own emit functions raise it.
+/// tensors. Choices between equal results (GraphStage::kOrder) are weighed by the time of the whole
+/// program. KernelError as the kernels' own emit functions raise it.
 GraphProgram build_graph_program(const Architecture& architecture, const std::string& name,
                                  std::vector<GraphKernel> kernels,
                                  const std::function<bool(size_t memory)>& is_external,

@@ -1,5 +1,6 @@
 #include "ops/graph/pipeline.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "device/compiler/dump.h"
@@ -32,6 +33,10 @@ void run_slice_batch(Graph& graph) {
                 slice_batch(graph.kernels, graph.is_external, room, static_cast<int64_t>(bytes)));
 }
 
+bool same_tensors(const GraphKernel& a, const GraphKernel& b) {
+  return a.operands == b.operands && a.results == b.results;
+}
+
 constexpr GraphNeeds kFusion{.fusion = true};
 constexpr GraphStage kFusions = GraphStage::kFusions;
 // name, stage, what it needs, what it keeps, how it runs
@@ -45,7 +50,7 @@ constexpr GraphPass kPipeline[] = {
     {"follow_products", kFusions, kFusion, {}, follow_products},
     {"pool_products", kFusions, kFusion, {}, pool_products},
     {"round_pooled_results", kFusions, kFusion, {}, round_at_source},
-    {"drop_copies", kFusions, kFusion, {}, drop_copies},
+    {"drop_copies", GraphStage::kOrder, kFusion, {}, drop_copies},
     {"slice_batch", GraphStage::kOrder, {.forwarding = true}, {}, run_slice_batch},
     {"turn_results", GraphStage::kOrder, kFusion, {.kernels = true}, turn_results},
 };
@@ -62,15 +67,25 @@ void run_graph_pass(const GraphPass& pass, Graph& graph) {
   if (is_dumped(kGraphDumps, pass.name)) std::fputs(listing(graph, pass.name).c_str(), stderr);
 }
 
-void run_graph_stage(GraphStage stage, Graph& graph, const GraphProgramOptions& options) {
+std::vector<const GraphPass*> run_graph_stage(GraphStage stage, Graph& graph,
+                                              const GraphProgramOptions& options,
+                                              const std::set<const GraphPass*>& left_out) {
   if (dump_request().starts_with(kGraphDumps)) {
     check_dump_of(dump_request(), kGraphDumps, graph_pipeline());
   }
+  std::vector<const GraphPass*> changed;
   for (const GraphPass& pass : kPipeline) {
     const bool runs = (!pass.needs.fusion || options.fuse) &&
                       (!pass.needs.forwarding || options.passes["forward_stores"] != 0);
-    if (pass.stage == stage && runs) run_graph_pass(pass, graph);
+    if (pass.stage != stage || !runs || left_out.contains(&pass)) continue;
+    const std::vector<GraphKernel> before = graph.kernels;
+    run_graph_pass(pass, graph);
+    if (!std::equal(before.begin(), before.end(), graph.kernels.begin(), graph.kernels.end(),
+                    same_tensors)) {
+      changed.push_back(&pass);
+    }
   }
+  return changed;
 }
 
 }  // namespace neuron_sim

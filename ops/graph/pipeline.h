@@ -2,7 +2,9 @@
 // A pass over the kernels of a graph, and the one list of all of them (pipeline.cpp).
 
 #include <cstdint>
+#include <set>
 #include <span>
+#include <vector>
 
 #include "ops/graph/graph_program.h"
 
@@ -12,7 +14,9 @@ namespace neuron_sim {
 enum class GraphStage : uint8_t {
   kConstants,  ///< before what depends on constants alone is taken out
   kFusions,    ///< what becomes one kernel
-  kOrder,      ///< in which order kernels run, and how their results lie
+  /// In which order kernels run, and where and how their results lie: each of these passes is a
+  /// choice, left out where the program is shorter without it (graph_program.h).
+  kOrder,
 };
 
 /// What the options of the graph must switch on.
@@ -41,8 +45,10 @@ std::span<const GraphPass> graph_pipeline();
 /// Runs a pass, then verifies the graph (verify.h) and prints its listing() to stderr if
 /// NEURON_SIM_DUMP asks for it.
 void run_graph_pass(const GraphPass& pass, Graph& graph);
-/// Runs the passes of a stage whose needs the options meet. KernelError when NEURON_SIM_DUMP names
-/// no pass.
-void run_graph_stage(GraphStage stage, Graph& graph, const GraphProgramOptions& options);
+/// Runs the passes of a stage whose needs the options meet, but those left out; returns those that
+/// changed operands or results. KernelError when NEURON_SIM_DUMP names no pass.
+std::vector<const GraphPass*> run_graph_stage(GraphStage stage, Graph& graph,
+                                              const GraphProgramOptions& options,
+                                              const std::set<const GraphPass*>& left_out = {});
 
 }  // namespace neuron_sim

@@ -286,6 +286,7 @@ std::optional<GraphKernel> sliced(const GraphKernel& kernel, int64_t slice, int6
   GraphKernel part = kernel;
   part.operands = std::move(tensors->operands);
   part.results = std::move(tensors->results);
+  part.slice = slice;
   return part;
 }
 

@@ -38,6 +38,7 @@ struct GraphKernel {
   /// The part of the model that it computes ("layers.0.attention"): the source line of its
   /// instructions. A kernel that takes in others keeps its own.
   std::string source{};
+  int64_t slice = 0;  ///< of the batch, where it is one of several (slice_batch.h)
 };
 
 /// The kernels of one program.

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "device/compiler/line/straight_line.h"
-#include "tests/ops/graph/graph_kernels.h"
+#include "tests/ops/graph/neighbour_kernels.h"
 
 namespace neuron_sim {
 namespace {
@@ -140,6 +140,34 @@ TEST(GraphProgram, AGraphTakesLessTimeTheMoreOfItIsJoinedAndCompiled) {
   EXPECT_LT(time({.fuse = false}), as_is);
   EXPECT_LT(time({.passes = {}}), 0.6 * as_is);
   EXPECT_LT(time({}), 0.6 * as_is);
+}
+
+TEST(GraphProgram, AChoiceThatMakesItLongerIsLeftOut) {
+  // Memory 3 = memory 0 [rows, depth] @ memory 1 [depth, columns] @ memory 2 [columns, depth].
+  const auto gain = [](const char* pass, Dtype dtype, int64_t rows, int64_t depth,
+                       int64_t columns) {
+    const External external{0, 1, 2, 3};
+    const auto matrix = [&](size_t memory, int64_t height, int64_t width) {
+      return tensor_in(memory, {height, width}, {}, 0, dtype);
+    };
+    const GraphTensor between = matrix(4, rows, columns);
+    const std::vector<GraphKernel> kernels{
+        product_of({matrix(0, rows, depth), matrix(1, depth, columns)}, between),
+        product_of({between, matrix(2, columns, depth)}, matrix(3, rows, depth))};
+    const auto time = [&](const std::vector<GraphKernel>& given, bool fuse) {
+      return simulate(*built_graph(given, external, {.fuse = fuse}).program).body;
+    };
+    const bool fuses = pass == std::string("turn_results");  // else no other pass is a choice
+    const Picoseconds shortest = time(kernels, fuses),
+                      without = time(hidden(kernels, {0, 1}), false);
+    const auto with = time(after(pass, kernels, is_in(external)), false);
+    EXPECT_EQ(shortest, std::min(with, without));
+    return (without - with).microseconds();
+  };
+  EXPECT_GT(gain("turn_results", Dtype::kFloat32, 300, 192, 384), 0);
+  EXPECT_LT(gain("turn_results", Dtype::kFloat32, 256, 192, 128), 0);
+  EXPECT_GT(gain("slice_batch", Dtype::kBfloat16, 4096, 128, 2048), 0);
+  EXPECT_LT(gain("slice_batch", Dtype::kBfloat16, 4096, 512, 2048), 0);
 }
 
 TEST(GraphProgram, TensorsOfManyTilesKeepTheirValues) {

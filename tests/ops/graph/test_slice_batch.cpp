@@ -187,6 +187,7 @@ TEST(SliceBatch, AWideGraphStaysInSbufInSlices) {
   const auto bytes = [](const GraphProgram& built) { return simulate(*built.program).dma_bytes; };
   const GraphProgram built = built_graph(kernels, kOutside, {}, "trn1");
   EXPECT_LT(bytes(built), rows * columns * 2) << "neither stored nor loaded";
+  EXPECT_EQ(built.kernels, 2U) << "in however many slices";
   const GraphProgram as_written = built_graph(kernels, kOutside, plain(), "trn1");
   EXPECT_GT(bytes(as_written), 2 * rows * columns * 2);
 }

@@ -124,7 +124,8 @@ TEST(TurnResults, TheSecondProductThenTransposesNothing) {
 
 TEST(TurnResults, ABiasIsAnActivationWhereTheVendorsCompilerMakesItOne) {
   const auto count = [](const char* architecture, const char* instruction) {
-    const GraphProgram built = built_graph({first(), second()}, kOutside, {}, architecture);
+    const auto turned = after("turn_results", {first(), second()}, is_in(kOutside), architecture);
+    const GraphProgram built = built_graph(turned, kOutside, {.fuse = false}, architecture);
     return count_of(*built.program, instruction);
   };
   const int tiles = 2;  // of 192 columns
