@@ -1,6 +1,5 @@
 #include "ops/graph/turn_results.h"
 
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -15,28 +14,6 @@ struct Matrix {
   GraphTensor tensor;
   int64_t rows = 0, columns = 0;
 };
-
-/// An operand, or a result, of a kernel.
-struct Use {
-  size_t kernel, index;
-  bool writes;
-};
-/// By memory.
-using Uses = std::map<size_t, std::vector<Use>>;
-
-Uses uses_of(const std::vector<GraphKernel>& kernels) {
-  Uses uses;
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    const auto add = [&](const std::vector<GraphTensor>& tensors, bool writes) {
-      for (size_t index = 0; index < tensors.size(); ++index) {
-        uses[tensors[index].memory].push_back({i, index, writes});
-      }
-    };
-    add(kernels[i].operands, false);
-    add(kernels[i].results, true);
-  }
-  return uses;
-}
 
 /// The result of a product that may be turned: a dense matrix of whole tiles of rows, of sums to
 /// which at most a row that all rows share is added.
@@ -73,20 +50,19 @@ std::optional<GraphTensor> turned(const GraphTensor& tensor, const Matrix& matri
 /// What the operands become that read the result of kernel `writer`; empty when something else
 /// writes its bytes or some reader cannot take them turned.
 std::optional<std::vector<std::pair<GraphTensor*, GraphTensor>>> turned_readers(
-    std::vector<GraphKernel>& kernels, const std::vector<Use>& uses, size_t writer,
-    const Matrix& matrix) {
+    std::vector<GraphKernel>& kernels, size_t writer, const Matrix& matrix) {
   std::vector<std::pair<GraphTensor*, GraphTensor>> readers;
-  for (const Use& use : uses) {
-    GraphKernel& kernel = kernels[use.kernel];
-    if (use.writes && use.kernel == writer) continue;
-    GraphTensor& tensor = (use.writes ? kernel.results : kernel.operands)[use.index];
-    if (!may_overlap(tensor, matrix.tensor)) continue;
-    const std::vector<OperandTraits>& operands = kernel.traits.operands;
-    const bool contracts = !use.writes && use.kernel > writer && use.index < operands.size() &&
-                           operands[use.index].contracted;
-    const auto replaced = contracts ? turned(tensor, matrix) : std::nullopt;
-    if (!replaced) return {};
-    readers.emplace_back(&tensor, *replaced);
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (i != writer && touches(kernels[i].results, matrix.tensor)) return {};
+    const std::vector<OperandTraits>& traits = kernels[i].traits.operands;
+    for (size_t index = 0; index < kernels[i].operands.size(); ++index) {
+      GraphTensor& operand = kernels[i].operands[index];
+      if (!may_overlap(operand, matrix.tensor)) continue;
+      const bool contracts = i > writer && index < traits.size() && traits[index].contracted;
+      const auto replaced = contracts ? turned(operand, matrix) : std::nullopt;
+      if (!replaced) return {};
+      readers.emplace_back(&operand, *replaced);
+    }
   }
   return readers.empty() ? std::nullopt : std::optional(std::move(readers));
 }
@@ -95,11 +71,10 @@ std::optional<std::vector<std::pair<GraphTensor*, GraphTensor>>> turned_readers(
 
 void turn_results(Graph& graph) {
   std::vector<GraphKernel>& kernels = graph.kernels;
-  const Uses uses = uses_of(kernels);
   for (size_t i = 0; i < kernels.size(); ++i) {
     const auto matrix = turnable(kernels[i], graph.architecture.limits.partitions);
     if (!matrix || graph.is_external(matrix->tensor.memory)) continue;
-    const auto readers = turned_readers(kernels, uses.at(matrix->tensor.memory), i, *matrix);
+    const auto readers = turned_readers(kernels, i, *matrix);
     if (!readers) continue;
     GraphKernel product = kernels[i];
     GraphTensor& result = product.results.front();
