@@ -64,7 +64,7 @@ def tensor_tensor(data1, data2, op, *, dtype=None, mask=None, engine=engines.unk
 
 
 def _scalar(data, op0, operand0, reverse0=False, *second, word="auto", dtype=None, mask=None):
-    op1, operand1, reverse1 = (*second, *(None, None, False)[len(second) :])
+    op1, operand1, reverse1 = second or (None, None, False)
     operands = (
         data,
         operator_name(op0, "op0"),
@@ -95,14 +95,13 @@ def tensor_scalar(
     """(data op0 operand0) op1 operand1; operands are numbers or tiles [P, 1]."""
     if kwargs:
         refuse("tensor_scalar", kwargs)
+    second = (op1, operand1, reverse1)
     if engine is _UNKNOWN and dtype is None and mask is None and not (reverse0 or reverse1):
         if op1 is None and operand1 is None:
             return plain_result(TENSOR_SCALAR, "tos", _scalar, data, op0, operand0)
-        operands = (data, op0, operand0, False, op1, operand1)
-        return plain_result(TENSOR_SCALAR, "tosfos", _scalar, *operands)
+        return plain_result(TENSOR_SCALAR, "tosfos", _scalar, data, op0, operand0, False, *second)
     word = "auto" if engine is _UNKNOWN else named(engine, engines, "engine")
-    operands = (data, op0, operand0, reverse0, op1, operand1, reverse1)
-    return _scalar(*operands, word=word, dtype=dtype, mask=mask)
+    return _scalar(data, op0, operand0, reverse0, *second, word=word, dtype=dtype, mask=mask)
 
 
 def scalar_tensor_tensor(
