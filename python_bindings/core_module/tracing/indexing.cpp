@@ -157,8 +157,9 @@ PyObject* gathered(PyObject* self, PyObject* items) {
 PyObject* subscript(PyObject* self, PyObject* index) {
   settle_tensor(self);
   if (index == Py_Ellipsis) return Py_NewRef(self);
-  Part known;
-  if (known.find(self, index)) return Py_NewRef(known.part);
+  Part known(self);
+  const bool is_fixed = known.append(index);
+  if (PyObject* part = is_fixed ? known.find() : nullptr) return Py_NewRef(part);
   const auto items = items_of(index);
   const Kind kind = kind_of(items, false);
   if (kind == Kind::kOther) return call_method(self, "_indexed", index);
@@ -175,7 +176,7 @@ PyObject* subscript(PyObject* self, PyObject* index) {
     if (!error.matches(PyExc_OverflowError)) throw;
     too_large();
   }
-  known.keep(part.ptr());
+  known.keep(part.ptr(), index);
   return part.release().ptr();
 }
 

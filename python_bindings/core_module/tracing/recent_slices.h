@@ -1,26 +1,36 @@
 #pragma once
 // The parts of tensors that a trace made not long ago.
 
-#include <nanobind/nanobind.h>
+#include <array>
+
+#include "python_bindings/core_module/tracing/objects.h"
 
 namespace neuron_sim::tracing {
 
-/// The part of a tensor that an index selects, if the trace made it not long ago.
-struct Part {
-  PyObject* tensor = nullptr;
-  PyObject* index = nullptr;
-  PyObject* part = nullptr;    ///< borrowed
-  PyObject* places = nullptr;  ///< what the trace remembers, borrowed
-  Py_ssize_t first = 0;        ///< of those that it may be at
+/// The part of a tensor that an index selects, if the trace made it not long ago. What selects it
+/// is a key of numbers: append() is false for what may mean something else another time.
+class Part {
+ public:
+  explicit Part(PyObject* of) : tensor_(of) {}
 
-  /// Looks it up; false when it is not known.
-  bool find(PyObject* of, PyObject* by);
-  /// Remembers one that was made after find().
-  void keep(PyObject* made) const;
+  /// Appends a number, None, `...`, a slice, an index expression, nl.ds or a tuple of them.
+  bool append(PyObject* item);
+  /// Appends [(one, other), ...] of plain ints, which is no subscript.
+  bool append_pairs(PyObject* pairs);
+  /// Looks it up; null when it is not known. Borrowed.
+  PyObject* find();
+  /// Remembers one that was made after find(), and with it the loops of its index.
+  void keep(PyObject* made, PyObject* index) const;
+
+ private:
+  bool append(int64_t number);
+  bool append(const IndexExpression& expression);
+  bool is_key(PyObject* bytes) const;
+
+  PyObject* tensor_;
+  PyObject** entries_ = nullptr;  ///< of the places that it may be at
+  size_t count_ = 0;
+  std::array<int64_t, 64> numbers_;
 };
-
-/// An index that no subscript has: of [(one, other), ...], and something else that selects a part.
-/// Null without an error when the pairs are not plain ints in lists or tuples. New reference.
-PyObject* index_of_pairs(PyObject* pairs, PyObject* other);
 
 }  // namespace neuron_sim::tracing

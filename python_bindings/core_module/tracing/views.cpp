@@ -135,13 +135,14 @@ bool is_fixed_in_hbm(PyObject* self) {
          is_absent(tensor->field[Field::kDynamic]);
 }
 
-/// What was made of a tensor by an index before, or make().
+/// What was made of a tensor by pairs and an index before, or make().
 template <class Make>
-PyObject* known_or_made(PyObject* self, const nb::object& index, Make make) {
-  Part known;
-  if (known.find(self, index.ptr())) return Py_NewRef(known.part);
+PyObject* known_or_made(PyObject* self, PyObject* pairs, PyObject* index, Make make) {
+  Part known(self);
+  if (!known.append_pairs(pairs) || !known.append(index)) return make().release().ptr();
+  if (PyObject* part = known.find()) return Py_NewRef(part);
   nb::object part = make();
-  known.keep(part.ptr());
+  known.keep(part.ptr(), index);
   return part.release().ptr();
 }
 
@@ -205,12 +206,9 @@ nb::object made_pattern(PyObject* self, PyObject* const* arguments, Py_ssize_t c
 
 PyObject* narrow(PyObject* self, PyObject* box) {
   if (PyTuple_Check(box) == 0) wrong_type("box", "a tuple", box);
-  if (is_fixed_in_hbm(self)) {
-    const nb::object index = nb::steal(index_of_pairs(box, Py_Ellipsis));
-    if (index.is_valid()) return known_or_made(self, index, [&] { return made_narrow(self, box); });
-    must(PyErr_Occurred() == nullptr);
-  }
-  return made_narrow(self, box).release().ptr();
+  const auto make = [&] { return made_narrow(self, box); };
+  return is_fixed_in_hbm(self) ? known_or_made(self, box, Py_Ellipsis, make)
+                               : make().release().ptr();
 }
 
 PyObject* row_of(PyObject* self, void*) {
@@ -224,13 +222,9 @@ PyObject* pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t coun
 
 PyObject* shared_pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
   settle_tensor(self);
-  if (count == 2 && is_tensor(self)) {
-    const nb::object index = nb::steal(index_of_pairs(arguments[0], arguments[1]));
-    const auto make = [&] { return made_pattern(self, arguments, count); };
-    if (index.is_valid()) return known_or_made(self, index, make);
-    must(PyErr_Occurred() == nullptr);
-  }
-  return pattern_of(self, arguments, count);
+  if (count != 2) return pattern_of(self, arguments, count);
+  const auto make = [&] { return made_pattern(self, arguments, count); };
+  return known_or_made(self, arguments[0], arguments[1], make);
 }
 
 }  // namespace neuron_sim::tracing
