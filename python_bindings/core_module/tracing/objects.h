@@ -221,6 +221,8 @@ nanobind::object assigned_name(TraceObject* trace, const nanobind::object& frame
 PyObject* place_of(const nanobind::object& frame);
 /// The same for Python.
 PyObject* place_of_frame(PyObject* module, PyObject* frame);
+/// kernel_frame() for Python, None for no frame.
+PyObject* innermost_frame(PyObject* module, PyObject*);
 /// Forgets places that no trace needs, when there are many.
 void forget_places();
 /// Whether tiles of a place live in the scope that is open, as far as that was asked before.

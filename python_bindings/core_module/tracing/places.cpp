@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "python_bindings/core_module/tracing/hash.h"
 #include "python_bindings/core_module/tracing/integers.h"
 #include "python_bindings/core_module/tracing/objects.h"
 
@@ -19,8 +20,9 @@ bool is_internal(PyCodeObject* code) {
     nb::object file;
     bool answer = false;
   };
-  static auto& answers = *new std::array<Answer, 64>();  // Python may end before static objects do
-  Answer& place = answers[(reinterpret_cast<uintptr_t>(code->co_filename) >> 4) % answers.size()];
+  static auto& answers = *new std::array<Answer, 1024>();  // Python may end before statics do
+  const auto address = reinterpret_cast<uintptr_t>(code->co_filename);
+  Answer& place = answers[index_of(address, answers.size())];
   if (place.file.ptr() == code->co_filename) return place.answer;
   const nb::handle asked(reinterpret_cast<PyObject*>(code));
   place.answer = nb::cast<bool>(nb::handle(connections.is_internal)(asked));
@@ -83,6 +85,11 @@ PyObject* place_of(const nb::object& frame) {
 PyObject* place_of_frame(PyObject*, PyObject* frame) {
   if (PyFrame_Check(frame) == 0) wrong_type("frame", "a frame", frame);
   return Py_NewRef(place_of(nb::borrow(frame)));
+}
+
+PyObject* innermost_frame(PyObject*, PyObject*) {
+  nb::object frame = kernel_frame();
+  return frame.is_valid() ? frame.release().ptr() : Py_NewRef(Py_None);
 }
 
 void forget_places() {

@@ -9,6 +9,7 @@
 #include "device/base/errors.h"
 #include "device/builder/builder.h"
 #include "python_bindings/core_module/tracing/calls.h"
+#include "python_bindings/core_module/tracing/hash.h"
 #include "python_bindings/core_module/tracing/integers.h"
 
 namespace nb = nanobind;
@@ -45,8 +46,8 @@ const std::string& characters_of(PyObject* line) {
     nb::object line;
     std::string characters;
   };
-  static auto* known = new std::array<Known, 64>();
-  Known& place = (*known)[(reinterpret_cast<uintptr_t>(line) >> 4) % known->size()];
+  static auto& known = *new std::array<Known, 1024>();
+  Known& place = known[index_of(reinterpret_cast<uintptr_t>(line), known.size())];
   if (place.line.ptr() != line) {
     place.characters = nb::cast<std::string>(nb::handle(line));
     place.line = nb::borrow(line);

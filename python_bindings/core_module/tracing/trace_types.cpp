@@ -205,6 +205,8 @@ void bind_traced_objects(nb::module_& module) {
       {"boxes", fast(slot<boxes_in>), METH_FASTCALL,
        "(mask, shape): what a mask leaves of a tile: None for all of it, else a list of boxes, "
        "(start, size) per dimension."},
+      {"kernel_frame", slot<innermost_frame>, METH_NOARGS,
+       "The innermost frame outside of this package; None when there is none."},
       {"place_of", slot<place_of_frame>, METH_O,
        "(line, name, annotation, code, step) of a frame; the same tuple for the same step."}};
   for (PyMethodDef& function : functions) {

@@ -5,7 +5,6 @@ import inspect
 import linecache
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, TracebackType
 from typing import Any, ParamSpec, TypeVar
@@ -19,7 +18,7 @@ _Result = TypeVar("_Result")
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _position = re.compile(r"\n  at [^\n]*:\d+$")
 _KERNELS = os.path.join(_PACKAGE, "neuronxcc", "nki", "kernels") + os.sep
-internal_files: dict[str, bool] = {}  # whether a file is one of this package's, when asked before
+kernel_frame = _core.kernel_frame
 
 
 class Unroll(BaseException):
@@ -44,29 +43,13 @@ class Retrace(BaseException):
 
 def is_internal(code: CodeType) -> bool:
     """Whether code belongs to this package, not to a kernel."""
-    name = code.co_filename
-    known = internal_files.get(name)
-    if known is None:
-        path = os.path.abspath(name)
-        is_ours = path.startswith(_PACKAGE + os.sep) and not path.startswith(_KERNELS)
-        known = internal_files[name] = is_ours
-    return known
+    return _is_ours(code.co_filename)
 
 
-def innermost(frame: FrameType | None) -> FrameType | None:
-    """The innermost frame of the kernel, from a frame on outwards."""
-    while frame is not None:
-        code = frame.f_code
-        internal = internal_files.get(code.co_filename)
-        if internal is False or (internal is None and not is_internal(code)):
-            return frame
-        frame = frame.f_back
-    return None
-
-
-def kernel_frame(depth: int = 1) -> FrameType | None:
-    """The innermost frame outside of this package; None when there is none."""
-    return innermost(sys._getframe(depth))
+@functools.cache
+def _is_ours(file: str) -> bool:
+    path = os.path.abspath(file)
+    return path.startswith(_PACKAGE + os.sep) and not path.startswith(_KERNELS)
 
 
 def out_of_kernel(what: str) -> RuntimeError:

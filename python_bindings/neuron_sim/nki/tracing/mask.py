@@ -89,7 +89,7 @@ class InBoxes:
 
 def _joined_with_and() -> bool:
     """Whether the kernel wrote `mask and mask`, where the vendor takes the first for true."""
-    frame = kernel_frame(2)
+    frame = kernel_frame()
     if frame is None:
         return False
     node = syntax_at(frame)[1]  # of a condition that is only tested, the operand

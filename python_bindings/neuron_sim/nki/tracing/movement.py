@@ -6,8 +6,8 @@ from .control_flow.dependences import output_dependencies
 from .dtypes import dtype_of
 from .expression import Expression
 from .instructions import DMA_COPY
-from .mask import InBoxes, boxes
-from .operators import on_chip
+from .mask import boxes
+from .operators import instruction_result, on_chip
 from .tensor import Tensor
 
 _FILLED_COLUMNS = 4000  # elements per partition of the tile that fills a tensor in HBM
@@ -51,20 +51,11 @@ def load(src, mask=None, dtype=None) -> Tensor:
     in_hbm(src, "src", "load")
     if len(src.shape) < 2:
         src = src.as_column()
-    cut = None if mask is None else boxes(mask, src.shape)
-    kind = src.dtype if dtype is None else dtype_of(dtype)
-    has_dtype = dtype is not None
-    if cut is None:
-        _check_partitions(src.shape, "src", "load")
-        if src.index is None:
-            return current().result(src.shape, kind, "sbuf", DMA_COPY, False, has_dtype, (src,))
-        return current().result(src.shape, kind, "sbuf", dma, False, has_dtype, (src,))
-
-    def emit(dst):
-        for box in cut:
-            dma(dst.narrow(box), src.narrow(box))
-
-    return current().result(src.shape, kind, "sbuf", InBoxes(cut, emit), explicit=has_dtype)
+    if src.shape[0] > current().target.limits.partitions:
+        if mask is None or boxes(mask, src.shape) is None:
+            _check_partitions(src.shape, "src", "load")
+    emit = DMA_COPY if src.index is None else dma
+    return instruction_result(src.shape, dtype, src.dtype, mask, emit, src)
 
 
 def writable(tensor: Tensor) -> None:
@@ -91,9 +82,6 @@ def store(dst, value, mask=None) -> None:
     if len(dst.shape) < 2:
         dst = dst.as_column()
     cut = None if mask is None else boxes(mask, dst.shape)
-    if cut is None and _is_plain(dst, value):
-        DMA_COPY(dst, value)
-        return
     value = _tile_to_store(trace, dst, value)
     if cut is None:
         _store_tile(dst, value if value.shape == dst.shape else _shaped_like(dst, value))
@@ -118,17 +106,6 @@ def fill(dst: Tensor, value) -> None:
     if rest:
         last = dst.same_storage((1, rest), (rest, 1), None, 0, dst.start + dst.size - rest)
         dma(last, tile.narrow(((0, 1), (0, rest))))
-
-
-def _is_plain(dst: Tensor, value) -> bool:
-    """Whether a value is stored unchanged, by one DMA."""
-    return (
-        type(value) is Tensor
-        and value.shape == dst.shape
-        and dst.steps[0] != 1
-        and dst.index is None
-        and value.memory == "sbuf"
-    )
 
 
 def _store_tile(dst: Tensor, value: Tensor) -> None:

@@ -15,7 +15,7 @@ from .control_flow.claims import Claims
 from .control_flow.control import Control
 from .control_flow.dependences import line_of, output_dependencies
 from .dtypes import WIDENED, DType, dtype_of, float32
-from .errors import Unroll, innermost, is_internal, point_at_place
+from .errors import Unroll, is_internal, kernel_frame, point_at_place
 from .expression import Loop
 from .mask import InBoxes, boxes
 from .splitting import emit_in_parts
@@ -80,7 +80,7 @@ class Trace(_core.TraceState):
 
         `shape`: of a tensor that the kernel makes here. ValueError when its annotation has another.
         """
-        frame = innermost(sys._getframe(1))
+        frame = kernel_frame()
         if frame is None:
             return otherwise
         return self._name_at(frame, place_of(frame), shape) or otherwise
@@ -109,7 +109,7 @@ class Trace(_core.TraceState):
         if self.language != "old":
             return number
         if place is None:
-            frame = innermost(sys._getframe(1))
+            frame = kernel_frame()
             place = None if frame is None else place_of(frame)
         return number if place is None else source_scopes.scope_at(number, place)
 

@@ -25,7 +25,7 @@ def output_dependencies(loop: Any, target: Any) -> OutputDependencies:
 
 def _written(target: Any) -> str:
     """What the kernel's line assigns or stores to, `a[0]`; the tensor when it cannot be read."""
-    frame = kernel_frame(2)
+    frame = kernel_frame()
     line = "" if frame is None else linecache.getline(frame.f_code.co_filename, frame.f_lineno)
     name = re.escape(target.name)
     found = re.search(rf"\b{name}\[[^\[\]]*\](?=\s*[=,])", line)

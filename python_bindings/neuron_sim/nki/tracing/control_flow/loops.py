@@ -1,13 +1,12 @@
 """Loops of the languages: counted ones traced once, and unrolled ones."""
 
 import ast
-import sys
 from operator import index as as_int
 from typing import Any
 
 from ...syntax.source import syntax_at
 from ..active import current
-from ..errors import Unroll, is_internal, kernel_frame
+from ..errors import Unroll, kernel_frame
 from ..expression import variable
 from . import carried_values
 from .dependences import line_of
@@ -20,9 +19,7 @@ def _range_of(arguments: tuple) -> range:
 
 def loop_position() -> tuple:
     """The identity of a loop in the source, the same in every trace: code and instruction."""
-    frame: Any = sys._getframe(1)
-    while is_internal(frame.f_code):
-        frame = frame.f_back
+    frame: Any = kernel_frame()
     return frame.f_code, frame.f_lasti
 
 
@@ -30,7 +27,7 @@ def _is_left_by_jump() -> bool:
     """Whether a loop ends by break or return, not by an exception: that drops its iterator at the
     node that raised. True also where it is not known: the trace that follows fails as this one.
     """
-    frame = kernel_frame(2)
+    frame = kernel_frame()
     syntax, node = (None, None) if frame is None else syntax_at(frame)
     if syntax is None or node is None:
         return True
