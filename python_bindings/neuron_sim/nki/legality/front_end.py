@@ -69,8 +69,8 @@ def _of_function(function: Any, tree: ast.FunctionDef, is_kernel: bool) -> Itera
     if tree.args.kwonlyargs:
         yield broken("PY-KWONLY", tree.args.kwonlyargs[0], f"'{tree.args.kwonlyargs[0].arg}'")
     if function.__code__.co_freevars:
-        names = ", ".join(function.__code__.co_freevars)
-        yield broken("PY-GLOBALNAMES", tree, f"'{tree.name}' is a closure of {names}")
+        free = ", ".join(function.__code__.co_freevars)
+        yield broken("PY-GLOBALNAMES", tree, f"'{tree.name}' is a closure of {free}")
     if is_kernel:
         for decorator in tree.decorator_list:
             if isinstance(decorator, ast.Call) and "platform_target" in [
@@ -86,9 +86,13 @@ def _of_function(function: Any, tree: ast.FunctionDef, is_kernel: bool) -> Itera
             for use in _within(node):
                 if isinstance(use, ast.BinOp | ast.Compare) and scope in _operands(use):
                     yield broken("LO-DYNVAR", use, f"`{ast.unparse(use)[:60]}`")
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    inner = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    inner |= {name.id for name in names if not isinstance(name.ctx, ast.Load)}
+    for name in names:
+        if name.id not in inner and _is_unknown(function, name.id):
+            yield broken("PY-BUILTIN", name, f"'{name.id}'")
     for node in nodes:
-        if isinstance(node, ast.Name) and _is_unknown(function, node.id):
-            yield broken("PY-BUILTIN", node, f"'{node.id}'")
         if isinstance(node, ast.Call):
             called = _value(function, node.func)
             rule = _CALLS.get(getattr(called, "__name__", ""), "")
@@ -175,8 +179,12 @@ def _value(function: Any, node: ast.expr) -> Any:
     """What a name or an attribute of one is now, `_MISSING` for what only running it tells."""
     if isinstance(node, ast.Attribute):
         value = _value(function, node.value)
-        has_plain_names = isinstance(value, ModuleType | type)
-        return getattr(value, node.attr, _MISSING) if has_plain_names else _MISSING
+        if not isinstance(value, ModuleType | type):
+            return _MISSING
+        try:
+            return getattr(value, node.attr, _MISSING)
+        except Exception:  # of a module that makes its attributes; the kernel will raise it
+            return _MISSING
     if not isinstance(node, ast.Name) or node.id in _locals(function):
         return _MISSING
     return function.__globals__.get(node.id, getattr(builtins, node.id, _MISSING))
