@@ -120,7 +120,7 @@ TEST(Operators, UnaryOperatorsIgnoreTheSecondOperandAndKeepSpecialValues) {
     EXPECT_FALSE(std::signbit(apply(AluOp::kAbs, -0.0F, b)));
     EXPECT_EQ(apply(AluOp::kSquare, -3.0F, b), 9.0F);
     EXPECT_EQ(apply(AluOp::kRelu, -3.0F, b), 0.0F);
-    EXPECT_FALSE(std::signbit(apply(AluOp::kRelu, -0.0F, b)));
+    EXPECT_TRUE(std::signbit(apply(AluOp::kRelu, -0.0F, b)));
     EXPECT_EQ(apply(AluOp::kRelu, kInf, b), kInf);
     EXPECT_EQ(apply(AluOp::kRsqrt, 0.25F, b), 2.0F);
     EXPECT_EQ(apply(AluOp::kRsqrt, 0.0F, b), kInf);

@@ -24,7 +24,8 @@ GraphKernel followable(GraphKernel kernel) {
       inputs.push_back(joined.input(static_cast<int>(inputs.size())));
       tensors.push_back(other);
     }
-    for (const ElementValue value : append_steps(joined, expression, inputs)) joined.add_result(value);
+    for (const ElementValue value : append_steps(joined, expression, inputs))
+      joined.add_result(value);
     emit_pointwise(builder, tensors, results, joined);
   };
   return kernel;

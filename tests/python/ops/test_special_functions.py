@@ -1,10 +1,13 @@
-"""The inverse error function and the inverse hyperbolic tangent against float64."""
+"""The inverse error function and the inverse hyperbolic tangent against float64; signs of zero as
+on the CPU, before and after torch.compile."""
 
 import math
 
 import pytest
 import torch
 from against_cpu import DEVICE, check
+from device_type import DEVICE_TYPE
+from torch.nn import functional
 
 
 def test_the_inverse_of_the_error_function():
@@ -32,3 +35,45 @@ def test_the_inverse_hyperbolic_tangent_keeps_its_digits_near_both_ends():
         check(torch.atanh, sign * x, tolerance=1.3e-6, gradients=False)
     assert torch.atanh(torch.tensor(-0.0, device=DEVICE)).signbit()
     assert torch.atanh(torch.tensor([1.5, -2.0, math.nan], device=DEVICE)).isnan().all()
+
+
+OF_ZEROS = {
+    "round": torch.round, "trunc": torch.trunc, "ceil": torch.ceil, "floor": torch.floor,
+    "frac": torch.frac, "fix": torch.fix, "round to hundredths": lambda x: x.round(decimals=2),
+    "relu": torch.relu, "elu": functional.elu, "celu": functional.celu, "selu": functional.selu,
+    "leaky_relu": functional.leaky_relu, "relu6": functional.relu6,
+    "clamp": lambda x: x.clamp(min=0), "clamp between": lambda x: x.clamp(0, 1),
+    "clamp to": lambda x: x.clamp(max=0), "asinh": torch.asinh, "atan": torch.atan,
+    "sinh": torch.sinh, "sum": lambda x: x.sum(-1),
+    "sum of columns": lambda x: x.sum(0), "mean": lambda x: x.mean(-1),
+    "div trunc": lambda x: torch.div(x, 2, rounding_mode="trunc"),
+    "div floor": lambda x: torch.div(x, 2, rounding_mode="floor"),
+    "fmod": lambda x: torch.fmod(x, 1.0), "remainder": lambda x: torch.remainder(x, 1.0),
+    "copysign": lambda x: torch.copysign(torch.ones_like(x), x),
+    "atan2": lambda x: torch.atan2(torch.zeros_like(x), x),
+    "atan2 of zeros": lambda x: torch.atan2(x, torch.ones_like(x)),
+}  # fmt: skip
+
+
+@pytest.fixture(params=[torch.float32, torch.bfloat16, torch.float16], ids=str)
+def zeros(request):
+    """Zeros of both signs in rows and columns of their own, and what rounds to a zero."""
+    numbers = [[0.0, 0.0, 0.0], [-0.0, -0.0, -0.0], [-0.0, -0.25, 0.25], [0.0, -2.0, 2.0]]
+    return torch.tensor(numbers, dtype=request.param)
+
+
+def check_signs(found, expected):
+    assert found.dtype == expected.dtype
+    torch.testing.assert_close(found.float(), expected.float(), rtol=1e-2, atol=1e-3)
+    assert torch.equal(found.signbit(), expected.signbit())
+
+
+@pytest.mark.parametrize("name", OF_ZEROS)
+def test_a_zero_has_the_sign_of_the_cpus(name, zeros):
+    check_signs(OF_ZEROS[name](zeros.to(DEVICE)).cpu(), OF_ZEROS[name](zeros))
+
+
+@pytest.mark.parametrize("name", ["round", "relu", "elu", "asinh", "sum"])
+def test_a_compiled_function_keeps_signs_too(name, zeros):
+    compiled = torch.compile(lambda value: OF_ZEROS[name](value * 1.0), backend=DEVICE_TYPE)
+    check_signs(compiled(zeros.to(DEVICE)).cpu(), OF_ZEROS[name](zeros))
