@@ -20,9 +20,7 @@ nb::object object_of(const Position& position) {
 
 Position position_of(PyObject* value) {
   if (value != nullptr && is_expression(value)) return expression_of(value).position;
-  Position result;
-  if (!read_integer(value == nullptr ? Py_None : value, result.constant)) throw nb::python_error();
-  return result;
+  return integer_of(value == nullptr ? Py_None : value);
 }
 
 namespace {
@@ -36,13 +34,11 @@ int initialise_expression(PyObject* self, PyObject* arguments, PyObject*) {
   }
   IndexExpression made{constant, {}, {}};
   for (auto [loop, coefficient] : nb::borrow<nb::dict>(terms)) {
-    int64_t factor = 0;
-    if (!read_integer(coefficient.ptr(), factor)) return -1;
     if (PyObject_TypeCheck(loop.ptr(), loop_type) == 0) {
       PyErr_SetString(PyExc_TypeError, "a term of an index expression is not of a loop.");
       return -1;
     }
-    Term term{&reinterpret_cast<LoopObject*>(loop.ptr())->loop, factor};
+    Term term{&reinterpret_cast<LoopObject*>(loop.ptr())->loop, integer_of(coefficient.ptr())};
     if (made.position.terms.is_full()) made.position.add(term);  // which is refused
     made.position.terms.push_back(term);
   }
@@ -59,12 +55,7 @@ int initialise_expression(PyObject* self, PyObject* arguments, PyObject*) {
 /// python_error. `number`: where it is when it has to be made.
 const IndexExpression* operand_of(PyObject* object, IndexExpression& number) {
   if (is_expression(object)) return &expression_of(object);
-  switch (number_of(object, number.position.constant)) {
-    case Number::kFound: return &number;
-    case Number::kNone: return nullptr;
-    case Number::kError: break;
-  }
-  throw nb::python_error();
+  return number_of(object, number.position.constant) ? &number : nullptr;
 }
 
 /// a + b * factor; `name` and `swapped`: of the operator, for operands that Python handles.

@@ -36,9 +36,8 @@ const SliceBound* read_bound(PyObject* object, SliceBound& bound) {
 
 Range range_of_slice(PyObject* tensor, PyObject* item, int64_t size) {
   const auto* slice = reinterpret_cast<PySliceObject*>(item);
-  int64_t step = 1;
+  const int64_t step = slice->step == Py_None ? 1 : integer_of(slice->step);
   SliceBound start, stop;
-  must(slice->step == Py_None || read_integer(slice->step, step));
   if (step < 1) return slice_range(nullptr, nullptr, step, size);  // which is refused
   const SliceBound* from = read_bound(slice->start, start);
   Range range = slice_range(from, read_bound(slice->stop, stop), step, size);
@@ -63,11 +62,7 @@ Range range_of(PyObject* tensor, PyObject* item, int64_t size) {
   }
   if (is_expression(item)) return {.start = expression_of(item).position};
   int64_t number = 0;
-  switch (number_of(item, number)) {
-    case Number::kNone: not_an_index(tensor, item);
-    case Number::kError: throw nb::python_error();
-    case Number::kFound: break;
-  }
+  if (!number_of(item, number)) not_an_index(tensor, item);
   return {.start = number < 0 ? number + size : number};
 }
 
@@ -164,18 +159,13 @@ PyObject* subscript(PyObject* self, PyObject* index) {
   const Kind kind = kind_of(items, false);
   if (kind == Kind::kOther) return call_method(self, "_indexed", index);
   nb::object part;
-  const auto too_large = [self] {
-    with_name_of(self,
-                 [] { fail(text("tensor `", kTensorName, "`: an index is beyond 64 bits.")); });
-  };
-  try {
-    part = made_of(self, items, kind);
-  } catch (const IndexOverflow&) {
-    too_large();
-  } catch (const nb::python_error& error) {
-    if (!error.matches(PyExc_OverflowError)) throw;
-    too_large();
-  }
+  with_name_of(self, [&] {
+    try {
+      part = made_of(self, items, kind);
+    } catch (const IndexOverflow&) {
+      fail(text("tensor `", kTensorName, "`: an index is beyond 64 bits."));
+    }
+  });
   known.keep(part.ptr(), index);
   return part.release().ptr();
 }

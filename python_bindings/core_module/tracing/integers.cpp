@@ -4,22 +4,18 @@
 
 namespace neuron_sim::tracing {
 
-bool overflows() {
-  PyErr_SetString(PyExc_OverflowError, "an index expression is beyond 64 bits.");
-  return false;
-}
-
-Number number_of_other(PyObject* value, int64_t& number) {
-  if (PyFloat_Check(value) != 0 || PyIndex_Check(value) == 0) return Number::kNone;
+bool number_of_other(PyObject* value, int64_t& number) {
+  if (PyFloat_Check(value) != 0 || PyIndex_Check(value) == 0) return false;
   const nanobind::object index = nanobind::steal(PyNumber_Index(value));
   if (!index.is_valid()) {
-    if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) return Number::kError;
+    if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nanobind::python_error();
     PyErr_Clear();
-    return Number::kNone;
+    return false;
   }
   int overflow = 0;
   number = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);  // of a subclass of int, too
-  return overflow == 0 || overflows() ? Number::kFound : Number::kError;
+  if (overflow != 0) throw IndexOverflow();
+  return true;
 }
 
 Sizes sizes_of(PyObject* sequence) {
@@ -32,10 +28,7 @@ Sizes sizes_of(PyObject* sequence) {
   }
   Sizes sizes;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    int64_t size = 0;
-    if (!read_integer(PySequence_Fast_GET_ITEM(items.ptr(), i), size))
-      throw nanobind::python_error();
-    sizes.push_back(size);
+    sizes.push_back(integer_of(PySequence_Fast_GET_ITEM(items.ptr(), i)));
   }
   return sizes;
 }

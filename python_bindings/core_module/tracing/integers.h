@@ -9,28 +9,24 @@
 
 namespace neuron_sim::tracing {
 
-enum class Number { kNone, kFound, kError };
-
-/// OverflowError: an index expression exceeds 64 bits. Returns false.
-bool overflows();
 /// number_of() a value that is not exactly an int.
-Number number_of_other(PyObject* value, int64_t& number);
+bool number_of_other(PyObject* value, int64_t& number);
 
-/// The value of a Python or NumPy integer; kNone for floats and other non-integers, kError
-/// with an OverflowError above 64 bits. Inline: it runs dozens of times per traced instruction.
-inline Number number_of(PyObject* value, int64_t& number) {
+/// The value of a Python or NumPy integer; false for floats and other non-integers. IndexOverflow
+/// above 64 bits. Inline: it runs dozens of times per traced instruction.
+inline bool number_of(PyObject* value, int64_t& number) {
   if (PyLong_CheckExact(value) == 0) return number_of_other(value, number);
   int overflow = 0;
   number = PyLong_AsLongLongAndOverflow(value, &overflow);
-  if (overflow == 0) return Number::kFound;
-  overflows();
-  return Number::kError;
+  if (overflow != 0) throw IndexOverflow();
+  return true;
 }
-/// Reads an integer; false with a TypeError for others.
-inline bool read_integer(PyObject* value, int64_t& number) {
-  const Number number_kind = number_of(value, number);
-  if (number_kind == Number::kNone) nanobind::steal(PyNumber_Index(value));  // sets the error
-  return number_kind == Number::kFound;
+/// An integer; throws the TypeError of others.
+inline int64_t integer_of(PyObject* value) {
+  int64_t number = 0;
+  if (number_of(value, number)) return number;
+  nanobind::steal(PyNumber_Index(value));  // sets the error
+  throw nanobind::python_error();
 }
 /// The integers of a tuple or list. Throws python_error, or KernelError for more than
 /// kMaximumDimensions.

@@ -157,13 +157,11 @@ TensorView pairs_of(PyObject* pairs) {
   TensorView view;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(all.ptr()); ++i) {
     const nb::object pair = sequence(PySequence_Fast_GET_ITEM(all.ptr(), i));
-    int64_t step = 0, size = 0;
     if (PySequence_Fast_GET_SIZE(pair.ptr()) != 2) {
       fail("an entry of a pattern is [step, size].");
     }
-    must(read_integer(PySequence_Fast_GET_ITEM(pair.ptr(), 0), step) &&
-         read_integer(PySequence_Fast_GET_ITEM(pair.ptr(), 1), size));
-    view.append(size, step);
+    const int64_t step = integer_of(PySequence_Fast_GET_ITEM(pair.ptr(), 0));
+    view.append(integer_of(PySequence_Fast_GET_ITEM(pair.ptr(), 1)), step);
   }
   if (view.shape.empty()) {
     fail("a pattern has at least one entry, [step, size].", ErrorKind::kIndex);
