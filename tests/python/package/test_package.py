@@ -77,6 +77,19 @@ def test_the_paths_are_found_without_importing_torch(tmp_path):
     assert Path(shown[1]).is_file()
 
 
+@needs_package
+def test_the_compiled_module_may_be_imported_before_torch(tmp_path):
+    shown = run_python(
+        "import sys\n"
+        "from neuron_sim import _C\n"
+        "import torch\n"
+        "assert _C is sys.modules['neuron_sim._C']\n"
+        "print((torch.ones(2, device=torch._C._get_privateuse1_backend_name()) + 1).tolist())",
+        tmp_path,
+    )
+    assert shown.strip() == "[2.0, 2.0]"
+
+
 def test_without_an_installed_package_its_path_is_an_error(monkeypatch, tmp_path):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(FileNotFoundError, match="no compiled module: install it with pip"):
