@@ -26,11 +26,13 @@ bool IndexCheck::holds(const Sizes& shape) const {
 }
 
 TensorView TensorView::dense(const Sizes& shape, int axis) {
-  TensorView result{axis, shape, Sizes(shape.size(), 1), {}, {}, {}};
-  int64_t step = 1;
-  for (size_t d = shape.size(); d-- > static_cast<size_t>(axis + 1);) {
-    result.steps[d] = step;
-    if (__builtin_mul_overflow(step, shape[d], &step)) step = INT64_MAX;  // no memory has so many
+  TensorView result;  // whose capacity that is not used stays as it is
+  result.axis = axis;
+  result.shape = shape;
+  result.steps.resize(shape.size(), 1);
+  for (int64_t step = 1, d = static_cast<int64_t>(shape.size()) - 1; d > axis; --d) {
+    result.steps[static_cast<size_t>(d)] = step;  // saturates: no memory has so many elements
+    if (__builtin_mul_overflow(step, shape[static_cast<size_t>(d)], &step)) step = INT64_MAX;
   }
   return result;
 }

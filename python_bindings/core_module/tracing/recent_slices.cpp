@@ -104,9 +104,10 @@ bool Part::is_key(PyObject* bytes) const {
 
 PyObject* Part::find() {
   if (!is_tensor(tensor_)) return nullptr;
-  uint64_t hash = kHashFactor;
-  mix(hash, tensor_);
-  for (size_t i = 0; i < count_; ++i) mix(hash, static_cast<uint64_t>(numbers_[i]));
+  auto hash = reinterpret_cast<uintptr_t>(tensor_);
+  for (size_t i = 0; i < count_; ++i) {
+    hash += static_cast<uint64_t>(numbers_[i]) * (kHashFactor * (2 * i + 1));
+  }
   PyObject* places = places_of(as_trace(storage_of(tensor_)->field[StorageObject::kTrace]));
   entries_ = &PyList_GET_ITEM(places, 0) + index_of(hash, kSets) * kPlaces * kEntry;
   for (PyObject** at = entries_; at < entries_ + kPlaces * kEntry; at += kEntry) {
