@@ -43,6 +43,6 @@ def _array(shape: tuple, dtype: DType, kind: str, source: np.random.Generator) -
         values = source.integers(0, _LARGEST_INTEGER, sizes).astype(np.float64)
     elif kind == "wide":
         values *= 10.0 ** source.uniform(-3, 3, sizes)
-    if kind == "equal":
+    if kind == "equal" and values.size:
         values[...] = values.flat[0]
     return (values * (kind != "zero")).astype(np.float32).astype(dtype.numpy)

@@ -25,8 +25,8 @@ SCHEMA = 1
 """Version of the object; a later one may have more fields, and has those of this one."""
 
 PARTS = ("legal", "correct", "clean")
-"""Those that pass or not, in the order in which they are judged: legal, of which nothing can be
-said of the others where the kernel cannot be traced; None where one was not judged."""
+"""The parts that pass or fail, in the order in which they are judged. One that was not judged, as
+after a kernel that cannot be traced, is None."""
 
 _FILE = re.compile(r'File "([^"]*)", line (\d+)')
 
@@ -50,7 +50,8 @@ def check(
     for what is no kernel, ProgramError for a reference that fails.
     """
     if not (hasattr(kernel, "call") and type(kernel).__module__.startswith("neuron_sim.")):
-        raise TypeError(f"check takes an NKI kernel, not {kernel!r:.60}: it judges no other work.")
+        name = getattr(kernel, "__qualname__", type(kernel).__name__)
+        raise TypeError(f"check takes an NKI kernel, not '{name}': it judges no other work.")
     runs = list(input_sets(inputs, seeds))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of spills, which break a rule

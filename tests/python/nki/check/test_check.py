@@ -164,8 +164,15 @@ def test_without_a_reference_nothing_is_called_correct():
     assert result["correct"] is None and result["passed"]
 
 
+@pytest.mark.parametrize("shape", [[0, 64], [128, 0]])
+def test_arrays_without_elements_are_refused_in_a_sentence(shape):
+    inputs = dict.fromkeys("ab", nt.tensor[shape, nl.float32])
+    with pytest.raises(ValueError, match="input 'a' of shape .* has no elements"):
+        neuron_sim.check(kernel, inputs, added)
+
+
 def test_what_is_no_kernel_and_a_reference_that_fails_are_errors():
-    with pytest.raises(TypeError, match="check takes an NKI kernel, not <function added"):
+    with pytest.raises(TypeError, match="check takes an NKI kernel, not 'added'"):
         neuron_sim.check(added, INPUTS, added)
     with pytest.raises(ProgramError, match="^the reference: "):
         neuron_sim.check(kernel, INPUTS, lambda a, b: a @ b)
