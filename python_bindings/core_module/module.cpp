@@ -202,8 +202,8 @@ NB_MODULE(_core, m) {
       "setting",
       [](std::string_view name) {
         const std::string value = setting(name);  // may be a path of any bytes
-        return nb::steal<nb::str>(PyUnicode_DecodeFSDefaultAndSize(
-            value.data(), static_cast<Py_ssize_t>(value.size())));
+        return nb::steal<nb::str>(
+            PyUnicode_DecodeFSDefaultAndSize(value.data(), static_cast<Py_ssize_t>(value.size())));
       },
       nb::arg("name"),
       "What the environment says of one of settings(), now; '' when it says nothing.");
