@@ -3,6 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <string_view>
+
 #include "device/builder/builder.h"
 #include "python_bindings/core_module/tracing/calls.h"
 #include "python_bindings/core_module/tracing/integers.h"
@@ -97,8 +99,8 @@ struct PlainOperands {
       case 'r': return when(is_on_chip(operand) && is_matrix(operand));
       case 'k': return when(is_in_sbuf(operand) && is_matrix(operand));
       case 'l':
-        return when(is_tensor(operand) && dtype_of(operand) == dtype_of(first) &&
-                    shape_of(operand) == shape_of(first));
+        return when(is_tensor(operand) && first != nullptr &&
+                    dtype_of(operand) == dtype_of(first) && shape_of(operand) == shape_of(first));
       case 'n': return when(is_float || is_tensor(operand));
       case 's': return when(is_float || is_float32(operand));
       case 'c': return when(is_float || is_column(operand));
@@ -112,6 +114,19 @@ struct PlainOperands {
     }
   }
 };
+
+/// TypeError for a call without the arguments that it always has.
+void check_arguments(bool are_right) {
+  if (!are_right) fail("a plain call takes what its docstring lists.", ErrorKind::kType);
+}
+
+/// The kinds, in arguments[place], of operands of arguments[0], an instruction.
+std::string_view kinds_of(PyObject* const* arguments, Py_ssize_t count, size_t place) {
+  check_arguments(count >= 3 && Py_TYPE(arguments[0]) == instruction_type &&
+                  PyUnicode_Check(arguments[place]) && PyUnicode_IS_ASCII(arguments[place]));
+  return {reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(arguments[place])),
+          static_cast<size_t>(PyUnicode_GET_LENGTH(arguments[place]))};
+}
 
 /// The result of an instruction with operands of its kinds.
 PyObject* result_of(TraceObject* trace, PyObject* instruction, const PlainOperands& operands) {
@@ -130,18 +145,22 @@ PyObject* result_of(TraceObject* trace, PyObject* instruction, const PlainOperan
 
 /// (instruction, kinds, otherwise, *operands)
 PyObject* plain_result(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  const std::string_view kinds = kinds_of(arguments, count, 1);
   const Objects given{arguments + 3, static_cast<size_t>(count - 3)};
+  check_arguments(kinds.size() <= given.size());
   TraceObject* trace = running_trace();
-  const auto* kinds = reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(arguments[1]));
   PlainOperands operands{.trace = trace};
   bool is_plain = trace != nullptr;
-  for (size_t i = 0; is_plain && kinds[i] != 0; ++i) is_plain = operands.append(given[i], kinds[i]);
-  if (is_plain) return result_of(trace, arguments[0], operands);
+  for (size_t i = 0; is_plain && i < kinds.size(); ++i) {
+    is_plain = operands.append(given[i], kinds[i]);
+  }
+  if (is_plain && operands.first != nullptr) return result_of(trace, arguments[0], operands);
   return PyObject_Vectorcall(arguments[2], given.data(), given.size(), nullptr);
 }
 
 /// (op, x, y, otherwise)
-PyObject* plain_binary(PyObject*, PyObject* const* arguments, Py_ssize_t) {
+PyObject* plain_binary(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  check_arguments(count == 4);
   TraceObject* trace = running_trace();
   PyObject *op = arguments[0], *x = arguments[1], *y = arguments[2];
   if (trace != nullptr && is_on_chip(x)) {
@@ -167,7 +186,8 @@ PyObject* plain_binary(PyObject*, PyObject* const* arguments, Py_ssize_t) {
 }
 
 /// (dst, value, mask, otherwise)
-PyObject* plain_store(PyObject*, PyObject* const* arguments, Py_ssize_t) {
+PyObject* plain_store(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  check_arguments(count == 4);
   const TraceObject* trace = running_trace();
   PyObject *dst = arguments[0], *value = arguments[1], *mask = arguments[2];
   if (trace == nullptr || !is_plain_in_hbm(dst) || !is_in_sbuf(value) ||
@@ -183,14 +203,17 @@ PyObject* plain_store(PyObject*, PyObject* const* arguments, Py_ssize_t) {
 
 /// (instruction, name, kinds, *operands)
 PyObject* emit_plain(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  const std::string_view kinds = kinds_of(arguments, count, 2);
+  const Objects given{arguments + 3, static_cast<size_t>(count - 3)};
   const auto* instruction = as_instruction(arguments[0]);
-  const auto* kinds = reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(arguments[2]));
   PlainOperands operands{.trace = running_trace()};
   PyObject* accumulate = nullptr;
   if (operands.trace == nullptr) Py_RETURN_NONE;
-  for (Py_ssize_t i = 0; i < count - 3; ++i) {
-    if (!operands.append(arguments[3 + i], kinds[i])) Py_RETURN_NONE;
-    if (i == instruction->accumulate_at) accumulate = operands.values[--operands.count];
+  if (given.size() > kinds.size()) Py_RETURN_NONE;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (!operands.append(given[i], kinds[i])) Py_RETURN_NONE;
+    if (static_cast<Py_ssize_t>(i) == instruction->accumulate_at)
+      accumulate = operands.values[--operands.count];
   }
   emit_now(instruction, {operands.values, operands.count}, accumulate);
   return emitted(nullptr, arguments + 1, 1);

@@ -30,7 +30,7 @@ class LegalityError(ValueError):
 
 def note(rule: str, detail: str) -> None:
     """The kernel that is being traced breaks a rule at its present line."""
-    frame = kernel_frame(2)
+    frame = kernel_frame()
     place = "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
     current().noted.append((rule, place, detail))
 

@@ -22,10 +22,10 @@ def verdict(form, level, folder, monkeypatch):
     return refusal_of(kernel_of(folder, form["kernel"]), *arrays)
 
 
-@pytest.mark.parametrize("form", SEEN, ids=lambda form: form["id"])
+@pytest.mark.parametrize(
+    "form", [form for form in SEEN if form["build"] != "unknown"], ids=lambda form: form["id"]
+)
 def test_the_compiler_level_agrees_with_the_build(form, tmp_path, monkeypatch):
-    if form["build"] == "unknown":
-        pytest.skip("nobody built it")
     error = verdict(form, "compiler", tmp_path, monkeypatch)
     assert (error is not None) == (form["build"] == "refuses"), error
 
