@@ -44,8 +44,8 @@ def check(
 
     inputs: by parameter. Declared arrays, nki.typing.tensor[shape, dtype], get random and
     adversarial values; arrays, such as indices, keep theirs. reference: gets the same by name and
-    returns what the kernel should (low-precision arrays come as fp32). legality: a level whose
-    rules count. tolerance: instead of that of the dtype. The object has schema, kernel,
+    returns what the kernel should (low-precision arrays come as fp32). legality: the level whose
+    rules count. tolerance: relative, in place of the dtype's. The object has schema, kernel,
     architecture, passed, the PARTS, and performance (None for a kernel that cannot run). TypeError
     for what is no kernel, ProgramError for a reference that fails.
     """

@@ -37,7 +37,7 @@ _MISSING = object()
 
 
 def violations(kernel: Any) -> Iterator[Violation]:
-    """Of a function, and of the functions that it calls; none where the source is unknown."""
+    """What a function and those that it calls break; nothing where the source is unknown."""
     pending, known = [kernel], set()
     while pending:
         function = pending.pop()

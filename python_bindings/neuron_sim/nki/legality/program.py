@@ -20,8 +20,8 @@ _HARDWARE_DESCRIPTORS = 1  # of DescriptorKind
 
 
 def violations(call: Any, trace: Any, source: Any, returned: set[int]) -> Iterator[Violation]:
-    """Of a program that was traced for a call; what tracing noted comes first. `returned`: the
-    numbers of the arguments that the kernel returns."""
+    """What the program that was traced for a call breaks; what tracing noted comes first.
+    `returned`: the numbers of the arguments that the kernel returns."""
     yield from itertools.starmap(Violation, trace.noted)
     for name, instructions in trace.control.named.items():
         if len(instructions) > 1:
