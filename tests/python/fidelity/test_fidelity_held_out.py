@@ -145,6 +145,14 @@ def test_a_row_is_timed_on_the_cores_that_its_file_states(rows, tmp_path):
     assert as_launched.simulated != on_one.simulated
 
 
+def test_a_checkout_is_left_as_it_was_fetched(rows, tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    before = set(tmp_path.rglob("*"))
+    timed, *_ = held_out.evaluate(rows, tmp_path)
+    assert timed.reason is None
+    assert set(tmp_path.rglob("*")) == before
+
+
 def test_the_cores_of_a_test_are_those_of_its_rows(tmp_path):
     path = tmp_path / "suite.toml"
     path.write_text(

@@ -23,7 +23,11 @@ SECONDS = 600
 
 
 class _Worker:
-    """A process that times the rows of a suite, started anew after a row that ended it."""
+    """A process that times the rows of a suite, started anew after a row that ended it.
+
+    It does not keep the suite's compiled modules (`-B`): they would change the checkout, and a file
+    edited within a second to the same length would be taken for the old one.
+    """
 
     def __init__(self, suite: Suite, folder: Path, architecture: str) -> None:
         self._suite = dataclasses.asdict(suite) | {"folder": str(folder)}
@@ -37,7 +41,7 @@ class _Worker:
             return self._not_imported
         if self._process is None:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "neuron_sim.fidelity.held_out.worker"],
+                [sys.executable, "-B", "-m", "neuron_sim.fidelity.held_out.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -113,7 +113,7 @@ def _replies(
     requests = [dataclasses.asdict(launch) | more for launch in kernel.launches]
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "neuron_sim.fidelity.published.worker"],
+            [sys.executable, "-B", "-m", "neuron_sim.fidelity.published.worker"],
             input="".join(json.dumps(request) + "\n" for request in requests),
             capture_output=True,
             text=True,
