@@ -324,19 +324,21 @@ constexpr auto operand_members() {
   return result;
 }
 
+/// A draft of these operands, null where one is hidden, whose attributes are 0. Out of line, so
+/// that the file of an instruction compiles only what is its own.
+Draft draft_of(const InstructionType& type, std::span<const View* const> operands);
+
 }  // namespace detail
 
 /// The draft of an instruction: every declared operand and attribute; hidden ones absent or 0.
 template <typename T>
 Draft draft_of(const InstructionType& type, const T& instruction) {
   static constexpr auto kMembers = detail::operand_members<T>();
-  Draft draft;
-  draft.type = &type;
-  draft.operands.reserve(kMembers.size());
-  for (View T::*const member : kMembers) {
-    draft.operands.push_back(member == nullptr ? View() : instruction.*member);
+  std::array<const View*, kMembers.size()> operands;
+  for (size_t i = 0; i < kMembers.size(); ++i) {
+    operands[i] = kMembers[i] == nullptr ? nullptr : &(instruction.*kMembers[i]);
   }
-  draft.attributes.resize(type.attributes.size());
+  Draft draft = detail::draft_of(type, operands);
   std::apply([&](const auto&... field) { (field.draft(instruction, draft), ...); }, T::fields());
   return draft;
 }

@@ -4,6 +4,13 @@
 
 namespace neuron_sim {
 
+Draft::Draft() = default;
+Draft::Draft(const Draft&) = default;
+Draft::Draft(Draft&&) noexcept = default;
+Draft& Draft::operator=(const Draft&) = default;
+Draft& Draft::operator=(Draft&&) noexcept = default;
+Draft::~Draft() = default;
+
 Draft make_draft(const InstructionType& type, EngineKind engine,
                  std::initializer_list<const View*> operands,
                  std::initializer_list<Attribute> attributes) {
@@ -16,6 +23,21 @@ Draft make_draft(const InstructionType& type, EngineKind engine,
   draft.attributes = attributes;
   return draft;
 }
+
+namespace detail {
+
+Draft draft_of(const InstructionType& type, std::span<const View* const> operands) {
+  Draft draft;
+  draft.type = &type;
+  draft.operands.resize(operands.size());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i] != nullptr) draft.operands[i] = *operands[i];
+  }
+  draft.attributes.resize(type.attributes.size());
+  return draft;
+}
+
+}  // namespace detail
 
 int64_t Access::elements() const {
   int64_t count = 1;

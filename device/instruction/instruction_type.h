@@ -49,6 +49,13 @@ struct InstructionType;
 
 /// An instruction as a front end writes it, before it is checked and stored in a Program.
 struct Draft {
+  Draft();
+  Draft(const Draft&);
+  Draft(Draft&&) noexcept;
+  Draft& operator=(const Draft&);
+  Draft& operator=(Draft&&) noexcept;
+  ~Draft();
+
   const InstructionType* type = nullptr;
   EngineKind engine = EngineKind::kAuto;
   std::vector<View> operands;         ///< in the order of the field table

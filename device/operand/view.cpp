@@ -18,6 +18,13 @@ const char* name(MemoryKind memory) {
   return "none";
 }
 
+View::View() = default;
+View::View(const View&) = default;
+View::View(View&&) noexcept = default;
+View& View::operator=(const View&) = default;
+View& View::operator=(View&&) noexcept = default;
+View::~View() = default;
+
 View::View(MemoryKind memory, TileId tile, Dtype dtype, std::vector<int64_t> shape,
            std::vector<int64_t> strides, std::string label)
     : memory_(memory),

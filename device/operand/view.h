@@ -36,10 +36,16 @@ struct Dimension {
 /// an ordinary strided dimension. All methods return a new View and check bounds (KernelError).
 class View {
  public:
-  View() = default;  ///< an absent operand
+  View();  ///< an absent operand
   /// The whole of a tile or tensor: dense free dimensions (on chip), or given strides (HBM).
   View(MemoryKind memory, TileId tile, Dtype dtype, std::vector<int64_t> shape,
        std::vector<int64_t> strides, std::string label);
+  // Out of line: a View is large, and nearly every file of device/, ops/ and csrc/ copies some.
+  View(const View&);
+  View(View&&) noexcept;
+  View& operator=(const View&);
+  View& operator=(View&&) noexcept;
+  ~View();
 
   bool present() const { return memory_ != MemoryKind::kNone; }
   MemoryKind memory() const { return memory_; }
