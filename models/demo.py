@@ -257,7 +257,7 @@ def main() -> int:
     """Returns 0 when every prediction on the device equals the CPU's."""
     options = parsed_options()
     torch.set_num_threads(1)  # these layers are too small to split among threads
-    announce("scikit-learn's digits: 1,797 images of 8 x 8 pixels")
+    announce("handwritten digits: 1,797 images of 8 x 8 pixels")
     net, cnn, test_set = train_both()
     with torch.no_grad():
         announce("layer by layer on neuron_sim, compared with torch.nn.functional")

@@ -113,7 +113,7 @@ def check_pair(pair: str, folder: Path) -> str:
     """The device for a pair of Python and torch; a line of figures."""
     python, torch = pair.split("+")
     environment = Environment(python, folder)
-    environment.install(f"torch=={torch}", "numpy", "scikit-learn")
+    environment.install(f"torch=={torch}", "numpy")
     start = time.monotonic()
     environment.install("neuron_sim[torch]")
     seconds = time.monotonic() - start

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import sklearn
 import torch
 import transformers
 
@@ -101,7 +100,6 @@ class Page:
             device=torch.neuron_sim.get_device_name().replace(", simulated", ""),
             torch=torch.__version__.split("+")[0],
             transformers=transformers.__version__,
-            sklearn=sklearn.__version__,
             float32_limit=FLOAT32_LIMIT,
             factor=BFLOAT16_FACTOR,
             speed_up=SPEED_UP_LIMIT,

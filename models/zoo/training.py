@@ -111,7 +111,7 @@ def digits_batches(data: Digits, steps: int, size: int = 64) -> Batches:
 
 
 def train_digits(steps: int = 210, learning_rate: float = 3e-3) -> Training:
-    """A network of convolutions learns scikit-learn's handwritten digits."""
+    """A network of convolutions learns handwritten digits."""
     data = load_data()
     batches = digits_batches(data, steps)
     network, training = train(seeded(DigitsNetwork), batches, learning_rate)
