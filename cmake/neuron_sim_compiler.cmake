@@ -68,7 +68,9 @@ function(neuron_sim_unity_groups target size)
     cmake_path(GET source PARENT_PATH folder)
     cmake_path(RELATIVE_PATH folder BASE_DIRECTORY "${PROJECT_SOURCE_DIR}")
     # Tests define types of short names, so that those of one folder only go together.
-    string(REGEX REPLACE "^((csrc|device|ops|python_bindings)/[^/]+)/.*" "\\1" folder "${folder}")
+    string(REGEX REPLACE
+           "^(csrc/custom_ops|csrc/distributed|csrc|(device|ops|python_bindings)/[^/]+)/.*" "\\1"
+           folder "${folder}/")
     string(REPLACE "/" "_" folder "${folder}")
     list(APPEND folders ${folder})
     list(APPEND sources_${folder} "${source}")

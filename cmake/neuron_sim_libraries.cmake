@@ -74,7 +74,12 @@ if(NEURON_SIM_TORCH AND TARGET neuron_sim_core AND torch_sources)
     <ATen/native/Resize.h> <ATen/ops/empty.h> <c10/core/DeviceGuard.h> <torch/library.h>
     <algorithm> <array> <functional> <map> <string> <vector>)
   target_compile_options(torch_neuron_sim PRIVATE ${NEURON_SIM_LOW_OPTIMIZATION})
-  neuron_sim_unity_groups(torch_neuron_sim 10 ${torch_sources})
+  # A file with a custom op's program takes as long as two others.
+  set(custom_op_sources ${torch_sources})
+  list(FILTER custom_op_sources INCLUDE REGEX "/csrc/custom_ops/")
+  list(REMOVE_ITEM torch_sources ${custom_op_sources})
+  neuron_sim_unity_groups(torch_neuron_sim 6 ${custom_op_sources})
+  neuron_sim_unity_groups(torch_neuron_sim 12 ${torch_sources})
   # A header of torch's profiler includes those of Kineto by their bare names.
   get_target_property(folders neuron_sim::torch INTERFACE_INCLUDE_DIRECTORIES)
   list(TRANSFORM folders APPEND /kineto)
