@@ -85,60 +85,22 @@ def page(name: str) -> str:
 
 def whole_models(text: str) -> str:
     """The first published row of each model: batch 1 where there is one."""
-    names = ("model", "batch", "instance", "published ms", "simulated ms", "copies ms", "error")
+    names = ("model", "instance", "published ms", "simulated ms", "copies ms", "error")
     rows = best_of_each(table(text, "published ms"), "model")
-    return markdown(rows, {name: name for name in (*names, "bound by")})
+    return markdown(rows, {name: name for name in names})
+
+
+SHOWN_KERNELS = ("vector_add", "matmul", "conv2d_maxpool", "ffnn_forward")
 
 
 def kernels(text: str) -> str:
-    """The variant and shape of each kernel that comes nearest to the peak on trn2."""
+    """The variant and shape of some custom ops that comes nearest to the peak on trn2."""
     columns = {"kernel": "kernel", "variant": "variant"}
     columns |= {f"{chip} us": f"{chip} us" for chip in ("trn1", "trn2", "trn3")}
-    columns |= {"trn2 bottleneck": "bound by (trn2)", "trn2 peak": "share of peak (trn2)"}
-    rows = table(text, "trn2 peak")
+    columns |= {"trn2 bottleneck": "bound by", "trn2 peak": "share of peak"}
+    rows = [row for row in table(text, "trn2 peak") if row["kernel"] in SHOWN_KERNELS]
     best = best_of_each(rows, "kernel", lambda row: float(row["trn2 peak"].rstrip("%")))
     return markdown(best, columns)
-
-
-def shortfall(row: Row) -> float:
-    """How many times its goal a figure of docs/performance.md is beyond it; at most 1 when met."""
-    direction, limit = row["goal"].split()
-    if row["now"] == "-":
-        return float("inf")
-    now, goal = float(row["now"].replace(",", "")), float(limit)
-    if direction == ">=":
-        now, goal = goal, now
-    return now / goal if goal else float("inf") if now else 0.0
-
-
-def speed(text: str) -> str:
-    """The figure that is furthest from its goal, of each row with goals."""
-    rows = [row for row in table(text, "goal") if row["goal"] != "-"]
-    names = ("row", "figure", "now", "unit", "goal", "met")
-    return markdown(best_of_each(rows, "row", shortfall), {name: name for name in names})
-
-
-STUDENT = "xaviergonzalez/asst4-trainium2"
-
-
-def student_convolutions() -> str:
-    """One student's measured convolutions of CS149 and the simulated times of his file."""
-    report = stored("fidelity")
-    simulated = {case["id"]: case["simulated"] for case in report["published"]["cases"]}
-    rows = []
-    for case in report["fidelity"]["cases"]:
-        if case["author"] == STUDENT and case["family"] == "conv2d":
-            ours, measured = simulated[case["id"]], case["measured"]
-            rows.append(
-                {
-                    "case": f"`{case['id']}`",
-                    "metric": case["metric"],
-                    "measured us": f"{measured:,.0f}",
-                    "simulated us": f"{ours:,.0f}",
-                    "error": f"{ours / measured - 1:+.1%}",
-                }
-            )
-    return markdown(rows, {name: name for name in rows[0]})
 
 
 def course_convolutions() -> str:
@@ -203,8 +165,6 @@ def torch_versions() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "docs/whole_models.md": lambda: whole_models(page("docs/whole_models.md")),
     "docs/kernels.md": lambda: kernels(page("docs/kernels.md")),
-    "docs/performance.md": lambda: speed(page("docs/performance.md")),
-    "docs/fidelity.json": student_convolutions,
     "tests/python/run/torch_neuronx/torchneuron_differences.toml": differences,
     "models/nki/conv2d.py": course_convolutions,
     "tests/python/run/torch_neuronx/torchneuron_surface.csv": surface,

@@ -128,6 +128,12 @@ def test_links_within_the_repository_lead_to_files_and_headings():
             assert not anchor or anchor in anchors(texts[linked]), (page.name, target, anchor)
 
 
+def test_the_readme_is_read_in_minutes_and_begins_with_a_picture():
+    words = (ROOT / "README.md").read_text(encoding="utf-8").split()
+    assert len(words) <= 900
+    assert words.index("![Timeline") < 100
+
+
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs"])
 def test_paths_of_the_tree_in_pages_exist(page):
     pages = [ROOT / page] if page.endswith(".md") else sorted((ROOT / page).rglob("*.md"))
