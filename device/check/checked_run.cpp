@@ -1,7 +1,10 @@
 #include "device/check/checked_run.h"
 
+#include <map>
 #include <memory>
+#include <string_view>
 
+#include "device/analysis/access_runs.h"
 #include "device/base/errors.h"
 #include "device/check/first_non_finite.h"
 #include "device/check/precision_loss.h"
@@ -35,6 +38,62 @@ class Observers : public RunObserver {
 
  private:
   std::vector<RunObserver*> observers_;
+};
+
+/// Two cores may write the same bytes from the same line, with the same values (check_races()):
+/// looks whether the values are the same. What a meeting of the cores lies between is in order.
+class CoreValues : public RunObserver {
+ public:
+  explicit CoreValues(const Program& program)
+      : program_(program), reports_(program), depths_(loop_depths(program)) {}
+
+  void meets(const Meeting&) override { writes_.clear(); }
+  void after(const ObservedInstance& instance, std::span<const Access> accesses,
+             const InstanceFacts& facts) override {
+    const Instruction& instruction = program_.instructions[instance.instruction];
+    const bool is_own = instruction.type->synchronises == Synchronisation::kNone;
+    if (!is_own || instruction.source_line < 0 || !facts.moves) return;
+    const auto operands = program_.operands_of(instruction);
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].memory != MemoryKind::kHbm || operands[i].direction != Direction::kWrite)
+        continue;
+      const Location& at = instance.locations[i];
+      auto& by_core = writes_[{instruction.source_line, at.tile, at.offset}];
+      auto& own = by_core[instruction.core];
+      const auto& other = by_core[1 - instruction.core];
+      own.push_back(hash(operands[i], accesses[i]));
+      if (other.size() < own.size() || other[own.size() - 1] == own.back()) continue;
+      const int64_t* indices = instance.variables;
+      reports_.add(Rule::kInstanceRace,
+                   {instance.instruction, {indices, indices + depths_[instance.instruction]}}, i,
+                   at.tile, {},
+                   text("writes '", program_.tiles[static_cast<size_t>(at.tile)].label,
+                        "', to which the other core writes other values from the same line"),
+                   line_of(program_, instance.instruction));
+    }
+  }
+  std::vector<Finding> take() { return reports_.take(); }
+
+ private:
+  static size_t hash(const Operand& operand, const Access& access) {
+    size_t result = 0;
+    for (int64_t p = 0; p < access.partitions; ++p) {
+      if (access.rows != nullptr && access.rows[p] < 0) continue;
+      const auto* bytes = reinterpret_cast<const char*>(access.partition(p));
+      each_free_run(operand, 0, [&](int64_t begin, int64_t length) {
+        const std::string_view run(bytes + begin, static_cast<size_t>(length));
+        result = result * 31 + std::hash<std::string_view>{}(run);
+      });
+    }
+    return result;
+  }
+
+  const Program& program_;
+  Reports reports_;
+  std::vector<size_t> depths_;
+  /// Hashes of what each core wrote, by line, tensor and offset.
+  std::map<std::tuple<int32_t, TileId, int64_t>, std::array<std::vector<size_t>, kMaximumCores>>
+      writes_;
 };
 
 /// The checks of findings() on what a run does.
@@ -93,6 +152,7 @@ ControlLog checked_run(const Program& program, const ExecutionPlan& plan, const 
                        std::vector<Finding>& found) {
   Observers observers;
   std::unique_ptr<RunWalk> walk;
+  std::unique_ptr<CoreValues> core_values;
   std::unique_ptr<FirstNonFinite> non_finite;
   std::unique_ptr<PrecisionLoss> precision;
   if (program.uses_registers) {
@@ -100,6 +160,10 @@ ControlLog checked_run(const Program& program, const ExecutionPlan& plan, const 
     observers.add(walk.get());
   } else {
     append(found, findings(program, options));
+  }
+  if (program.cores.size() == kMaximumCores) {
+    core_values = std::make_unique<CoreValues>(program);
+    observers.add(core_values.get());
   }
   if (notes.first_non_finite) {
     non_finite = std::make_unique<FirstNonFinite>(program);
@@ -111,6 +175,7 @@ ControlLog checked_run(const Program& program, const ExecutionPlan& plan, const 
   }
   const auto take = [&] {
     if (walk != nullptr) append(found, walk->take());
+    if (core_values != nullptr) append(found, core_values->take());
     if (non_finite != nullptr && non_finite->found) found.push_back(*non_finite->found);
     if (precision != nullptr) append(found, precision->take());
   };

@@ -59,6 +59,9 @@ constexpr std::array kRules = {
     RuleEntry{Rule::kPrecisionLost, "precision-lost", true,
               "how far a low-precision tile is from the same program in fp32",
               "keep the tile in float32 if the error matters"},
+    RuleEntry{Rule::kUnusedResult, "unused-result", true,
+              "nothing reads what an instruction computed",
+              "store the result, or drop the instruction"},
 };
 
 }  // namespace

@@ -30,6 +30,7 @@ enum class Rule : uint8_t {
   kOutOfBounds,
   kFirstNonFinite,
   kPrecisionLost,
+  kUnusedResult,
 };
 
 /// A row of the table of rules.

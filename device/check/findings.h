@@ -22,9 +22,9 @@ struct CheckOptions {
 };
 
 /// All that can be found without data, in program order, each place once. A read is undefined when
-/// bytes that nothing wrote decide about an output, a sum, a product, an address or a decision:
-/// element-wise instructions and copies pass undefined elements on. What depends on data (loops on
-/// registers, which are taken to run once, addresses in registers, indirect rows) is left to
+/// bytes that nothing wrote decide about an output, an address or a decision: element-wise
+/// instructions, copies, sums and products pass undefined elements on. What depends on data (loops
+/// on registers, which are taken to run once, addresses in registers, indirect rows) is left to
 /// CheckedRun.
 std::vector<Finding> findings(const Program& program, const CheckOptions& options = {});
 

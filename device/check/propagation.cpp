@@ -7,15 +7,30 @@
 namespace neuron_sim {
 namespace {
 
-/// Whether something other than its destination gets a value: a reduction of what it computes.
-bool reduces(const Program& program, const Instruction& instruction) {
+/// Whether a reduction of what it computes stays in registers of its engine, which nobody follows.
+bool keeps_reduction(const Program& program, const Instruction& instruction) {
   const auto operands = program.operands_of(instruction);
-  return std::any_of(operands.begin() + 1, operands.end(), [](const Operand& operand) {
-    return operand.present() && operand.writes() && operand.memory != MemoryKind::kRandomState;
-  });
+  const auto is_written = [](const Operand& operand) {
+    return operand.present() && operand.writes();
+  };
+  const auto is_accumulator = [](const Operand& operand) {
+    return operand.memory == MemoryKind::kAccumulator;
+  };
+  return !reduces(program, instruction) &&
+         std::any_of(operands.begin(), operands.end(), [&](const Operand& operand) {
+           return is_written(operand) && is_accumulator(operand);
+         });
 }
 
 }  // namespace
+
+bool reduces(const Program& program, const Instruction& instruction) {
+  const auto operands = program.operands_of(instruction);
+  return std::any_of(operands.begin() + 1, operands.end(), [](const Operand& operand) {
+    return operand.present() && operand.writes() && operand.memory != MemoryKind::kRandomState &&
+           operand.memory != MemoryKind::kAccumulator;
+  });
+}
 
 UndefinedUse undefined_use(const Program& program, const Instruction& instruction,
                            size_t position) {
@@ -25,7 +40,7 @@ UndefinedUse undefined_use(const Program& program, const Instruction& instructio
   const bool elementwise = type.is_elementwise && (!field.optional || field.per_partition);
   const UndefinedUse use = elementwise ? UndefinedUse::kPassedOn : field.undefined;
   const bool is_source = field.direction == Direction::kRead;
-  return is_source && reduces(program, instruction) ? UndefinedUse::kReported : use;
+  return is_source && keeps_reduction(program, instruction) ? UndefinedUse::kReported : use;
 }
 
 bool fills(const InstructionType& type) {

@@ -1,7 +1,7 @@
 #pragma once
 // The findings of one walk: each once, in order, with what all of them say.
 
-#include <set>
+#include <map>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -27,14 +27,25 @@ class Reports {
 
   /// Whether this would be a new finding.
   bool is_new(Rule rule, uint32_t instruction, size_t operand, TileId tile) const {
-    return !known_.contains(key(rule, instruction, operand, tile));
+    const auto known = known_.find(key(rule, instruction, operand, tile));
+    return known == known_.end() || !entries_[known->second].is_revealed;
   }
   /// `sentence` follows "'type' of kernel 'k' in iteration [i]" and ends without a full stop.
   void add(Rule rule, const InstanceName& instance, size_t operand, TileId tile,
-           const FoundPlace& place, const std::string& sentence, const std::string& other_line);
-  void add(Finding finding) { findings_.push_back(std::move(finding)); }
+           const FoundPlace& place, const std::string& sentence, const std::string& other_line) {
+    reveal(suspect(rule, instance, operand, tile, place, sentence, other_line));
+  }
+  void add(Finding finding) { entries_.push_back({std::move(finding), true}); }
 
-  std::vector<Finding> take() { return std::move(findings_); }
+  /// The same, as what is a finding only if it is revealed later: its number, the same for all that
+  /// would be one finding.
+  size_t suspect(Rule rule, const InstanceName& instance, size_t operand, TileId tile,
+                 const FoundPlace& place, const std::string& sentence,
+                 const std::string& other_line);
+  void reveal(size_t number) { entries_[number].is_revealed = true; }
+
+  /// Those that were added or revealed, in the order in which they arose.
+  std::vector<Finding> take();
 
  private:
   using Key = std::tuple<Rule, int32_t, uint32_t, size_t, TileId>;
@@ -43,9 +54,14 @@ class Reports {
     return {rule, line, line < 0 ? instruction : 0, operand, tile};
   }
 
+  struct Entry {
+    Finding finding;
+    bool is_revealed = false;
+  };
+
   const Program& program_;
-  std::set<Key> known_;
-  std::vector<Finding> findings_;
+  std::map<Key, size_t> known_;
+  std::vector<Entry> entries_;
 };
 
 }  // namespace neuron_sim

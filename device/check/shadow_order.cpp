@@ -90,7 +90,10 @@ void ShadowWalk::check_overwritten(const Visit& visit, size_t position, ShadowTi
     if (writer == known && readers[0] == first_known && readers[1] == last_known) continue;
     known = writer, first_known = readers[0], last_known = readers[1];
     const FoundPlace where = place(visit, position, band, c, 1);
-    const bool other_wrote = writer > kStart && writer != visit.stamp;
+    // Whether two cores may write the same bytes is for check_races() and CoreValues to say.
+    const bool other_wrote =
+        writer > kStart && writer != visit.stamp &&
+        program_.instructions[touches_[writer].instruction].core == visit.instruction->core;
     const bool unordered =
         other_wrote && !order_.empty() &&
         check_order(visit, position, Access::kWrite, writer, Access::kWrite, where);

@@ -51,6 +51,8 @@ ShadowWalk::ShadowWalk(const Program& program, const CheckOptions& options, bool
       filled_(program.tiles.size()),
       writes_(program.tiles.size()),
       last_writer_(program.tiles.size(), kNobody),
+      is_used_(program.source_lines.size()),
+      unread_(program.tiles.size()),
       touches_(2) {
   choose_tracked();
   if (options.errors_only) track_iterations();
@@ -179,6 +181,7 @@ void ShadowWalk::instance(uint32_t index, const int64_t* variables, const Locati
   for (size_t i = 0; i < visit.operands.size(); ++i) {
     if (visit.operands[i].present() && visit.operands[i].writes()) write(visit, i);
   }
+  if (!options_.errors_only) note_unread(visit);
 }
 
 void ShadowWalk::check_overlaps(const Visit& visit) {
@@ -237,6 +240,7 @@ void ShadowWalk::check_products(const Visit& visit) {
 
 void ShadowWalk::finish() {
   check_repeated_runs();
+  report_unread();
   if (program_.uses_registers && !runs_) return;
   for (size_t i = 0; i < program_.tiles.size(); ++i) {
     const Tile& tile = program_.tiles[i];

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "device/analysis/access_runs.h"
 #include "device/check/findings.h"
 #include "device/check/psum_groups.h"
 #include "device/check/reports.h"
@@ -40,8 +41,9 @@ class ShadowWalk : public WalkWithoutData {
   struct Touch {
     uint32_t instruction = kNobody;
     uint32_t context = 0;
-    uint32_t origin = kNobody;  ///< undefined bytes: the instruction that read them first
-    bool is_fill = false;       ///< it wrote a constant
+    uint32_t origin = kNobody;        ///< undefined bytes: the instruction that read them first
+    bool is_fill = false;             ///< it wrote a constant
+    std::vector<size_t> causes = {};  ///< undefined bytes: suspects of `reports`
     bool defined() const { return origin == kNobody; }
   };
   static constexpr uint32_t kNobody = UINT32_MAX;
@@ -59,6 +61,8 @@ class ShadowWalk : public WalkWithoutData {
     bool to_argument = false;  ///< its first written operand is a tensor of the caller
     uint32_t origin = kNobody;
     std::vector<size_t> undefined;  ///< operands whose undefined elements go to dst
+    std::vector<size_t> causes;     ///< suspects that these elements are due to
+    size_t suspected = SIZE_MAX;    ///< the last operand that became one
   };
   enum class Access : uint8_t { kRead, kWrite };
   /// Partitions of an operand, counted from its first, and the first element of a run in them.
@@ -81,7 +85,40 @@ class ShadowWalk : public WalkWithoutData {
   /// Calls body(band, first cell, number of cells, partition of the operand) for the cells of an
   /// operand in the order of its elements; `cut`: bands end where the operand does.
   template <typename Body>
-  void each_cell_run(const Visit& visit, size_t position, bool cut, Body&& body);
+  void each_cell_run(const Visit& visit, size_t position, bool cut, Body&& body) {
+    const Operand& operand = visit.operands[position];
+    const Location& location = visit.locations[position];
+    const Tile& tile = program_.tiles[static_cast<size_t>(location.tile)];
+    ShadowTile& shadow = shadows_[static_cast<size_t>(location.tile)];
+    const int64_t cell = shadow.cell(), size = itemsize(operand.dtype);
+    const auto sweep = [&](ShadowTile::Band& band, int64_t base, Sweep at) {
+      each_free_run(operand, base, [&](int64_t begin, int64_t length) {
+        body(band, begin / cell, length / cell, at);
+        at.element += length / size;
+      });
+    };
+    if (operand.memory == MemoryKind::kHbm) {
+      shadow.each_band_of(0, 1, [&](ShadowTile::Band& band) {
+        for (int64_t p = 0; p < operand.partitions; ++p) {
+          const bool by_row = operand.indirect && visit.facts != nullptr;
+          const int64_t row = by_row ? visit.facts->rows[static_cast<size_t>(p)] : p;
+          if (row < 0) continue;  // skipped
+          sweep(band, location.offset + row * operand.partition_stride, {p, p + 1, 0});
+        }
+      });
+      return;
+    }
+    const bool spread = operand.partition_stride == 0;  // one partition for all
+    const int64_t first = location.partition - tile.start_partition;
+    const int64_t last = first + (spread ? 1 : operand.partitions);
+    const auto visit_band = [&](ShadowTile::Band& band) {
+      const Sweep at =
+          spread ? Sweep{0, operand.partitions, 0}
+                 : Sweep{std::max(band.first, first) - first, std::min(band.last, last) - first, 0};
+      sweep(band, location.offset - tile.address, at);
+    };
+    cut ? shadow.each_band(first, last, visit_band) : shadow.each_band_of(first, last, visit_band);
+  }
   FoundPlace place(const Visit& visit, size_t position, const ShadowTile::Band& band, int64_t cell,
                    int64_t count) const;
 
@@ -89,8 +126,10 @@ class ShadowWalk : public WalkWithoutData {
   void check_products(const Visit& visit);
   void read(Visit& visit, size_t position);
   void note_reader(Visit& visit, size_t position);
-  void report_undefined(Visit& visit, size_t position, const ShadowTile::Band& band, int64_t cell,
-                        int64_t count);
+  void meet_undefined(Visit& visit, size_t position, const ShadowTile::Band& band, int64_t cell,
+                      int64_t count);
+  size_t suspect(const Visit& visit, size_t position, Stamp stamp, const FoundPlace& where);
+  bool skips_rows(const Visit& visit, size_t position) const;
   bool writes_again(const Visit& visit, size_t position, const IterationMark& mark) const;
   /// Whether the instance has no order against the one of `other`, which is reported.
   bool check_order(const Visit& visit, size_t position, Access own, Stamp other, Access theirs,
@@ -104,8 +143,11 @@ class ShadowWalk : public WalkWithoutData {
   void write(Visit& visit, size_t position);
   void write_all(Visit& visit, size_t position);
   void write_partly(const Visit& visit, size_t position);
+  UndefinedUse use_of(const Visit& visit, size_t source, size_t position) const;
   void collect_undefined(const Visit& visit, size_t source, size_t position,
                          std::vector<uint8_t>& undefined);
+  void note_unread(const Visit& visit);
+  void report_unread();
   void note_complete(TileId tile);
 
   const Program& program_;
@@ -119,6 +161,8 @@ class ShadowWalk : public WalkWithoutData {
   std::vector<uint32_t> writes_, last_writer_;     // per tile
   std::vector<bool> overlaps_, multiplies_;        // per instruction
   std::vector<bool> matters_;                      // per instruction: it can break a rule
+  std::vector<bool> is_used_;                      // per source line: something read a result
+  std::vector<std::vector<uint32_t>> unread_;      // per tile: who wrote it since it was read
   std::vector<Touch> touches_;
 };
 

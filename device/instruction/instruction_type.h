@@ -127,10 +127,14 @@ struct Instance {
 
 /// What an instruction makes of undefined elements of an operand that it reads.
 enum class UndefinedUse : uint8_t {
-  kReported,    ///< an address, a decision, a sum, a product: all of the result depends on them
-  kPassedOn,    ///< element i of dst becomes undefined, nothing else depends on it
-  kTransposed,  ///< element (p, i) of the operand goes to element (i, p) of dst
-  kKept,        ///< they stay as they are unless the instruction writes them
+  kReported,     ///< an address, a decision: all of the result depends on them
+  kPassedOn,     ///< element i of dst becomes undefined, nothing else depends on it
+  kTransposed,   ///< element (p, i) of the operand goes to element (i, p) of dst
+  kReduced,      ///< element (p, i, j) goes to element (p, i) of dst: a sum over j
+  kToRow,        ///< element (p, i) goes to all of row p of dst
+  kToColumn,     ///< element (p, i) goes to all of column i of dst
+  kColumnToRow,  ///< element (p, i) goes to all of row i of dst
+  kKept,         ///< they stay as they are unless the instruction writes them
 };
 
 struct OperandField {

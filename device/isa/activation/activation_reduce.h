@@ -26,12 +26,15 @@ struct ActivationReduce {
     return std::tuple{
         operand<kDst>("dst", Direction::kWrite, &T::dst),
         attribute<kOp>("op", &T::op).required(),
-        operand<kData>("data", Direction::kRead, &T::data),
+        operand<kData>("data", Direction::kRead, &T::data)
+            .undefined_elements(UndefinedUse::kPassedOn),
         attribute<kReduceOp>("reduce_op", &T::reduce_op).required(),
         operand<kReduceRes>("reduce_res", Direction::kWrite, &T::reduce_res),
-        tile_or_number<kBias, kBiasConstant>("bias", &T::bias_tile, "bias", &T::bias),
+        tile_or_number<kBias, kBiasConstant>("bias", &T::bias_tile, "bias", &T::bias)
+            .undefined_elements(UndefinedUse::kPassedOn),
         tile_or_number<kScale, kScaleConstant>("scale", &T::scale_tile, "scale", &T::scale)
-            .number_by_default(),
+            .number_by_default()
+            .undefined_elements(UndefinedUse::kPassedOn),
         engine_of(&T::engine),
         hidden_operand<kAccumulator>("accumulator", Direction::kWrite)};
   }

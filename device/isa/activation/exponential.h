@@ -34,7 +34,8 @@ struct Exponential {
         operand<kSrc>("src", Direction::kRead, &T::src).undefined_elements(UndefinedUse::kPassedOn),
         tile_or_number<kMaximum, kMaximumConstant>("max_value", &T::max_value_tile, "max_value",
                                                    &T::max_value)
-            .number_by_default(),
+            .number_by_default()
+            .undefined_elements(UndefinedUse::kPassedOn),
         optional_operand<kReduceRes>("reduce_res", Direction::kWrite, &T::reduce_res),
         attribute<kReduceCommand>("reduce_cmd", &T::reduce_command),
         tile_or_number<kReduceInit, kInitConstant>("reduce_init", &T::reduce_init_tile,

@@ -18,8 +18,10 @@ struct BnAggr {
   enum OperandIndex { kDst, kData };
   static constexpr auto fields() {
     using T = BnAggr;
-    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
-                      operand<kData>("data", Direction::kRead, &T::data), engine_of(&T::engine)};
+    return std::tuple{
+        operand<kDst>("dst", Direction::kWrite, &T::dst),
+        operand<kData>("data", Direction::kRead, &T::data).undefined_elements(UndefinedUse::kToRow),
+        engine_of(&T::engine)};
   }
   Draft draft() const;
 };

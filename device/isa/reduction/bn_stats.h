@@ -19,8 +19,10 @@ struct BnStats {
   enum OperandIndex { kDst, kData };
   static constexpr auto fields() {
     using T = BnStats;
-    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
-                      operand<kData>("data", Direction::kRead, &T::data), engine_of(&T::engine)};
+    return std::tuple{
+        operand<kDst>("dst", Direction::kWrite, &T::dst),
+        operand<kData>("data", Direction::kRead, &T::data).undefined_elements(UndefinedUse::kToRow),
+        engine_of(&T::engine)};
   }
   Draft draft() const;
 };

@@ -28,7 +28,8 @@ struct TensorReduce {
   static constexpr auto fields() {
     using T = TensorReduce;
     return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
-                      operand<kData>("data", Direction::kRead, &T::data),
+                      operand<kData>("data", Direction::kRead, &T::data)
+                          .undefined_elements(UndefinedUse::kReduced),
                       attribute<kOp>("op", &T::op).required(),
                       attribute<kAxes>("axes", &T::axes),
                       attribute<kNegate>("negate", &T::negate),

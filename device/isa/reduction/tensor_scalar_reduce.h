@@ -46,10 +46,12 @@ struct TensorScalarReduce {
     using T = TensorScalarReduce;
     return std::tuple{
         operand<kDst>("dst", Direction::kWrite, &T::dst),
-        operand<kData>("data", Direction::kRead, &T::data),
+        operand<kData>("data", Direction::kRead, &T::data)
+            .undefined_elements(UndefinedUse::kPassedOn),
         attribute<kOp0>("op0", &T::op0).required(),
         tile_or_number<kOperand0, kConstant0>("operand0", &T::operand0, "constant0", &T::constant0)
-            .required_or_none(),
+            .required_or_none()
+            .undefined_elements(UndefinedUse::kPassedOn),
         attribute<kReduceOp>("reduce_op", &T::reduce_op).required(),
         optional_operand<kReduceRes>("reduce_res", Direction::kWrite, &T::reduce_res),
         attribute<kReverse0>("reverse0", &T::reverse0),

@@ -27,11 +27,14 @@ struct TensorTensorScan {
   static constexpr auto fields() {
     using T = TensorTensorScan;
     return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
-                      operand<kData0>("data0", Direction::kRead, &T::data0),
-                      operand<kData1>("data1", Direction::kRead, &T::data1),
+                      operand<kData0>("data0", Direction::kRead, &T::data0)
+                          .undefined_elements(UndefinedUse::kToRow),
+                      operand<kData1>("data1", Direction::kRead, &T::data1)
+                          .undefined_elements(UndefinedUse::kToRow),
                       tile_or_number<kInitial, kConstant>("initial", &T::initial,
                                                           "constant_initial", &T::constant_initial)
-                          .number_by_default(),
+                          .number_by_default()
+                          .undefined_elements(UndefinedUse::kToRow),
                       attribute<kOp0>("op0", &T::op0),
                       attribute<kOp1>("op1", &T::op1),
                       engine_of(&T::engine),

@@ -16,8 +16,9 @@ struct Max8 {
   enum OperandIndex { kDst, kSrc };
   static constexpr auto fields() {
     using T = Max8;
-    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
-                      operand<kSrc>("src", Direction::kRead, &T::src)};
+    return std::tuple{
+        operand<kDst>("dst", Direction::kWrite, &T::dst),
+        operand<kSrc>("src", Direction::kRead, &T::src).undefined_elements(UndefinedUse::kToRow)};
   }
   Draft draft() const;
 };

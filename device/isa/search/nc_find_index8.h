@@ -16,9 +16,11 @@ struct NcFindIndex8 {
   enum OperandIndex { kDst, kData, kVals };
   static constexpr auto fields() {
     using T = NcFindIndex8;
-    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
-                      operand<kData>("data", Direction::kRead, &T::data),
-                      operand<kVals>("vals", Direction::kRead, &T::vals)};
+    return std::tuple{
+        operand<kDst>("dst", Direction::kWrite, &T::dst),
+        operand<kData>("data", Direction::kRead, &T::data).undefined_elements(UndefinedUse::kToRow),
+        operand<kVals>("vals", Direction::kRead, &T::vals)
+            .undefined_elements(UndefinedUse::kToRow)};
   }
   Draft draft() const;
 };

@@ -24,11 +24,12 @@ struct NcMatchReplace8 {
   enum AttributeIndex { kImm };
   static constexpr auto fields() {
     using T = NcMatchReplace8;
-    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
-                      operand<kData>("data", Direction::kRead, &T::data),
-                      operand<kVals>("vals", Direction::kRead, &T::vals),
-                      attribute<kImm>("imm", &T::imm).required(),
-                      optional_operand<kDstIdx>("dst_idx", Direction::kWrite, &T::dst_idx)};
+    return std::tuple{
+        operand<kDst>("dst", Direction::kWrite, &T::dst),
+        operand<kData>("data", Direction::kRead, &T::data).undefined_elements(UndefinedUse::kToRow),
+        operand<kVals>("vals", Direction::kRead, &T::vals).undefined_elements(UndefinedUse::kToRow),
+        attribute<kImm>("imm", &T::imm).required(),
+        optional_operand<kDstIdx>("dst_idx", Direction::kWrite, &T::dst_idx)};
   }
   Draft draft() const;
 };

@@ -68,8 +68,10 @@ struct NcMatmul {
     using T = NcMatmul;
     return std::tuple{
         operand<kDst>("dst", Direction::kWrite, &T::dst, kAccumulate),
-        operand<kStationary>("stationary", Direction::kRead, &T::stationary),
-        operand<kMoving>("moving", Direction::kRead, &T::moving),
+        operand<kStationary>("stationary", Direction::kRead, &T::stationary)
+            .undefined_elements(UndefinedUse::kColumnToRow),
+        operand<kMoving>("moving", Direction::kRead, &T::moving)
+            .undefined_elements(UndefinedUse::kToColumn),
         parameter("accumulate", &T::accumulate),
         attribute<kIsTranspose>("is_transpose", &T::is_transpose),
         attribute<kStationaryOneZero>("is_stationary_onezero", &T::is_stationary_onezero),

@@ -7,7 +7,7 @@
     print(*findings, sep="\\n\\n")
 
 `NEURON_SIM_SANITIZE=1`, and `neuron-sim run --sanitize`, do the same as the first for a whole
-process. `rules()` lists the rules.
+process, and print notes on stderr. `rules()` lists the rules.
 """
 
 from __future__ import annotations
@@ -145,6 +145,11 @@ class sanitize:
                 self._known.add(_identity(each))
                 new.append(each)
         self.findings.extend(new)
+        if self in _of_environment:  # nobody reads its list
+            for finding in new:
+                if finding.severity == "note" and _identity(finding) not in _told:
+                    _told.add(_identity(finding))
+                    print(f"note: {finding}", file=sys.stderr)
         new.sort(key=lambda each: each.severity != "error")
         if self.raise_error and may_raise and new and new[0].severity == "error":
             raise SanitizeError(new)
@@ -153,6 +158,7 @@ class sanitize:
 _open: list[sanitize] = []  # the blocks that are open, the innermost last
 _lock = threading.RLock()
 _of_environment: list[sanitize] = []  # the one for NEURON_SIM_SANITIZE=1
+_told: set[tuple] = set()  # notes on stderr
 
 
 def _identity(finding: Finding) -> tuple:

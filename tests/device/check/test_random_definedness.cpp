@@ -23,7 +23,11 @@ class ByteInterpreter {
   /// "rule/instruction/operand/tile/[indices]/partition/byte" of what is wrong, in program order.
   std::vector<std::string> run() {
     walk(program_.cores[0]);
-    return found_;
+    std::vector<std::string> revealed;
+    for (const auto& [line, is_revealed] : found_) {
+      if (is_revealed) revealed.push_back(line);
+    }
+    return revealed;
   }
 
  private:
@@ -71,19 +75,29 @@ class ByteInterpreter {
     return result;
   }
 
-  uint8_t& flag(const Byte& byte) {
+  /// 1: defined. 0: undefined. More: undefined because of what causes_[flag - 2] suspects.
+  size_t& flag(const Byte& byte) {
     const auto& [tile, partition, offset] = byte;
     const Tile& of = program_.tiles[static_cast<size_t>(tile)];
     return defined_[static_cast<size_t>(tile)][static_cast<size_t>(partition * of.bytes + offset)];
   }
 
   void report(const char* rule, uint32_t index, size_t operand, const Byte& byte) {
+    reveal(suspect(rule, index, operand, byte));
+  }
+
+  void reveal(size_t suspect) { found_[suspect].second = true; }
+
+  /// What is wrong as soon as something uses it.
+  size_t suspect(const char* rule, uint32_t index, size_t operand, const Byte& byte) {
     const auto& [tile, partition, offset] = byte;
-    if (!known_.insert({rule, index, operand, tile}).second) return;
+    const auto [known, is_new] = known_.try_emplace({rule, index, operand, tile}, found_.size());
+    if (!is_new) return known->second;
     std::string line = text(rule, "/", operand_name(program_, index, operand), "/",
                             program_.tiles[static_cast<size_t>(tile)].label, "/");
     for (const int64_t i : indices_) line += text(i, ",");
-    found_.push_back(line + (rule[0] == 'p' ? "" : text("/", partition, "/", offset)));
+    found_.emplace_back(line + (rule[0] == 'p' ? "" : text("/", partition, "/", offset)), false);
+    return found_.size() - 1;
   }
 
   void step(uint32_t index) {
@@ -95,21 +109,55 @@ class ByteInterpreter {
     if (!stores) dst = elements(operands[0]);
     check_overlap(index, dst);
     std::vector<bool> undefined(dst.size());
+    std::set<size_t> causes;
+    std::set<std::pair<size_t, size_t>> lines;
     for (size_t i = 0; i < operands.size(); ++i) {
       const bool on_chip = operands[i].present() && operands[i].memory != MemoryKind::kHbm;
       if (!on_chip || !operands[i].reads()) continue;
       const auto source = elements(operands[i]);
+      bool suspected = false;
       for (size_t e = 0; e < source.size(); ++e) {
         for (const Byte& byte : source[e]) {
-          if (flag(byte) != 0) continue;
-          if (product && i == 0) report("psum-accumulate-without-start", index, i, byte);
-          if ((product && i > 0) || stores) report("uninitialised-read", index, i, byte);
-          if (!product && !stores) undefined[e] = true;
+          if (flag(byte) == 1) continue;
+          static const std::set<size_t> kNone;
+          const std::set<size_t>& known = flag(byte) == 0 ? kNone : causes_[flag(byte) - 2];
+          if (stores) {
+            for (const size_t cause : known) reveal(cause);
+            if (known.empty()) report("uninitialised-read", index, i, byte);
+          } else if (product && i == 0 && known.empty()) {
+            report("psum-accumulate-without-start", index, i, byte);
+          } else {
+            causes.insert(known.begin(), known.end());
+            if (product && known.empty() && !std::exchange(suspected, true)) {
+              causes.insert(suspect("uninitialised-read", index, i, byte));
+            }
+            mark(undefined, operands, product ? i : 0, e, lines);
+          }
         }
       }
     }
+    if (!causes.empty()) causes_.push_back(causes);
     for (size_t e = 0; e < dst.size(); ++e) {
-      for (const Byte& byte : dst[e]) flag(byte) = undefined[e] ? 0 : 1;
+      const size_t bad = causes.empty() ? 0 : causes_.size() + 1;
+      for (const Byte& byte : dst[e]) flag(byte) = undefined[e] ? bad : 1;
+    }
+  }
+
+  /// Element `e` of an operand, 1 and 2 of a product, makes elements of dst undefined: a row or a
+  /// column, which are entered in `lines`.
+  static void mark(std::vector<bool>& undefined, std::span<const Operand> operands, size_t operand,
+                   size_t e, std::set<std::pair<size_t, size_t>>& lines) {
+    if (operand == 0) {
+      undefined[e] = true;
+      return;
+    }
+    const auto rows = static_cast<size_t>(operands[0].partitions);
+    const size_t columns = undefined.size() / rows;
+    const bool in_row = operand == 1;
+    const size_t line = e % (in_row ? rows : columns);
+    if (!lines.insert({operand, line}).second) return;
+    for (size_t i = 0; i < undefined.size(); ++i) {
+      if ((in_row ? i / columns : i % columns) == line) undefined[i] = true;
     }
   }
 
@@ -130,11 +178,14 @@ class ByteInterpreter {
   }
 
   const Program& program_;
-  std::vector<std::vector<uint8_t>> defined_;
+  using Key = std::tuple<std::string, uint32_t, size_t, TileId>;
+
+  std::vector<std::vector<size_t>> defined_;
+  std::vector<std::set<size_t>> causes_;
   std::array<int64_t, kMaximumLoopDepth> variables_{};
   std::vector<int64_t> indices_;
-  std::set<std::tuple<std::string, uint32_t, size_t, TileId>> known_;
-  std::vector<std::string> found_;
+  std::map<Key, size_t> known_;
+  std::vector<std::pair<std::string, bool>> found_;  // whether it is revealed
 };
 
 /// What findings() says about undefined bytes and overlaps, in the oracle's form. The oracle does

@@ -72,8 +72,9 @@ TEST(UndefinedElements, OfAnInstructionThatDeclaresNothingAreReported) {
   EXPECT_EQ(found[0].operand, "data");
 }
 
-TEST(UndefinedElements, AreReportedWhereAReductionOfTheResultsIsTaken) {
-  for (const auto& found : {findings_of<Elementwise>(0, true), findings_of<PassesOn>(0, true)}) {
+TEST(UndefinedElements, OfAReductionOfTheResultsAreReportedWhereItIsTaken) {
+  EXPECT_TRUE(findings_of<Elementwise>(0, true).empty()) << "the sum is not stored";
+  for (const auto& found : {findings_of<Elementwise>(1, true), findings_of<PassesOn>(1, true)}) {
     ASSERT_EQ(rules_of(found), Rules{"uninitialised-read"});
     EXPECT_EQ(found[0].instruction, "synthetic");
   }

@@ -1,4 +1,5 @@
 #include "device/isa/activation/activation.h"
+#include "device/isa/activation/activation_reduce.h"
 #include "device/isa/elementwise/affine_select.h"
 #include "device/isa/elementwise/tensor_scalar.h"
 #include "device/isa/reduction/tensor_reduce.h"
@@ -98,21 +99,78 @@ TEST(UninitialisedReads, AnUndefinedScalarOfAPartitionMakesItsRowUndefined) {
   }
 }
 
-TEST(UninitialisedReads, AReductionDependsOnAllOfItsElements) {
-  for (const int64_t columns : {7, 8}) {
-    PartlyLoaded program(128, columns);
-    const View sum = program.builder.sbuf("sum", {128, 1}, Dtype::kFloat32);
-    program.builder.emit(TensorReduce{.dst = sum, .data = program.tile, .op = AluOp::kAdd});
-    EXPECT_EQ(rules_of(program.check()), columns == 8 ? Rules{} : Rules{"uninitialised-read"});
-  }
+using Corner = std::array<int64_t, 2>;  // rows and columns from the first
+
+/// Whether a tile that `emit` makes of a partly loaded one may be stored so far; if not, the
+/// finding is at the instruction that made it.
+template <typename Emit>
+bool is_right(const Corner& loaded, const Corner& stored, Emit&& emit) {
+  PartlyLoaded program(loaded[0], loaded[1]);
+  program.builder.set_source_line("k.py:5");
+  const View result = emit(program.builder, program.tile);
+  program.store(result, stored[0], stored[1]);
+  const auto found = program.check();
+  if (found.empty()) return true;
+  EXPECT_EQ(rules_of(found), Rules{"uninitialised-read"});
+  EXPECT_EQ(found[0].source_line, "k.py:5");
+  return false;
 }
 
-TEST(UninitialisedReads, AProductDependsOnAllOfItsElements) {
-  for (const int64_t rows : {127, 128}) {
-    PartlyLoaded program(rows, 8);
-    const View dst = program.builder.psum("dst", {8, 8});
-    program.builder.emit(NcMatmul{.dst = dst, .stationary = program.tile, .moving = program.tile});
-    EXPECT_EQ(program.check().empty(), rows == 128);
+TEST(UninitialisedReads, AReductionDependsOnAllElementsOfItsRow) {
+  const auto sum = [](Builder& builder, const View& tile) {
+    const View result = builder.sbuf("sum", {128, 1}, Dtype::kFloat32);
+    builder.emit(TensorReduce{.dst = result, .data = tile, .op = AluOp::kAdd});
+    const View root = builder.sbuf("root", {128, 1}, Dtype::kFloat32);
+    builder.emit(Activate{.dst = root, .data = result, .op = Activation::kSqrt});
+    return root;
+  };
+  EXPECT_TRUE(is_right({128, 8}, {128, 1}, sum));
+  EXPECT_FALSE(is_right({128, 7}, {128, 1}, sum));
+  EXPECT_TRUE(is_right({100, 8}, {100, 1}, sum));
+  EXPECT_FALSE(is_right({100, 8}, {101, 1}, sum));
+}
+
+TEST(UninitialisedReads, AReductionOfTheLastDimensionDependsOnItsOwnElements) {
+  const auto sums = [](Builder& builder, const View& tile) {
+    const View result = builder.sbuf("sums", {128, 2}, Dtype::kFloat32);
+    const View pairs = tile.split(1, 2, 4);
+    builder.emit(TensorReduce{.dst = result, .data = pairs, .op = AluOp::kAdd});
+    return result;
+  };
+  EXPECT_TRUE(is_right({128, 4}, {128, 1}, sums));
+  EXPECT_FALSE(is_right({128, 4}, {128, 2}, sums));
+}
+
+TEST(UninitialisedReads, ASumBesideAResultDependsOnItsRow) {
+  const auto sum = [](Builder& builder, const View& tile) {
+    const View result = builder.sbuf("sum", {128, 1}, Dtype::kFloat32);
+    const View root = builder.sbuf("root", {128, 8}, Dtype::kFloat32);
+    builder.emit(
+        ActivationReduce{.dst = root, .data = tile, .op = Activation::kSqrt, .reduce_res = result});
+    return result;
+  };
+  EXPECT_TRUE(is_right({100, 8}, {100, 1}, sum));
+  EXPECT_FALSE(is_right({100, 8}, {101, 1}, sum));
+  EXPECT_FALSE(is_right({128, 7}, {1, 1}, sum));
+}
+
+TEST(UninitialisedReads, AProductDependsOnAllRowsOfItsColumns) {
+  for (const bool moves : {true, false}) {
+    const auto product = [&](Builder& builder, const View& tile) {
+      const View ones = builder.sbuf("ones", {128, 8}, Dtype::kFloat32);
+      const View sum = builder.psum("sum", {8, 8});
+      const View result = builder.sbuf("result", {8, 8}, Dtype::kFloat32);
+      builder.emit(Memset{ones, 1});
+      builder.emit(
+          NcMatmul{.dst = sum, .stationary = moves ? ones : tile, .moving = moves ? tile : ones});
+      builder.emit(TensorCopy{result, sum});
+      return result;
+    };
+    const auto stored = [&](int64_t count) { return moves ? Corner{8, count} : Corner{count, 8}; };
+    EXPECT_TRUE(is_right({128, 8}, {8, 8}, product));
+    EXPECT_FALSE(is_right({127, 8}, {1, 1}, product));
+    EXPECT_TRUE(is_right({128, 5}, stored(5), product));
+    EXPECT_FALSE(is_right({128, 5}, stored(6), product));
   }
 }
 

@@ -34,9 +34,17 @@ def findings_of(kernel: Any) -> list:
 
 def _made(kernel: Any, entries: list) -> list:
     """Findings; for an output, with the line that made it and the one that wrote it last.
-    Iterations do not conflict in a tensor of which each has its own."""
+    Iterations do not conflict in a tensor of which each has its own, and scratch that the kernel
+    does not return need not be complete."""
     carried = ("carried-dependency", "carried-value")
-    entries = [e for e in entries if not (e["rule"] in carried and e["tile"] in kernel.private)]
+    returned = {kernel.source.arguments[n]["label"] for n in kernel.returned_numbers()}
+
+    def counts(entry: dict) -> bool:
+        if entry["rule"] == "unwritten-output":
+            return entry["tile"] in returned
+        return entry["rule"] not in carried or entry["tile"] not in kernel.private
+
+    entries = [entry for entry in entries if counts(entry)]
     for entry in entries:
         line = kernel.declared.get(entry["tile"], "")
         if entry["rule"] == "unwritten-output" and line:
