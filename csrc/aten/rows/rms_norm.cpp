@@ -82,10 +82,36 @@ void input_gradient(const Tensor& gradient, const Tensor& input, const Tensor& i
   run_rows({{slope}, {value}, std::move(reduced)}, operands, {result});
 }
 
+/// The gradients in float64, which the chip does not compute and for which the CPU has no fused
+/// kernel: by operators that fall back to it.
+std::tuple<Tensor, Tensor> double_gradients(const Tensor& gradient, const Tensor& input,
+                                            IntArrayRef normalized_shape, const Tensor& inverse,
+                                            const OptionalTensor& weight,
+                                            std::array<bool, 2> mask) {
+  std::vector<int64_t> rows, columns;
+  const auto outer = input.dim() - static_cast<int64_t>(normalized_shape.size());
+  for (int64_t i = 0; i < input.dim(); ++i) (i < outer ? rows : columns).push_back(i);
+  const Tensor normalised = input * inverse;
+  std::tuple<Tensor, Tensor> results;
+  if (mask[0]) {
+    const Tensor weighted = given(weight) ? gradient * *weight : gradient;
+    const Tensor slope = (weighted * normalised).mean(columns, true);
+    std::get<0>(results) = inverse * (weighted - normalised * slope);
+  }
+  if (mask[1] && given(weight)) {
+    const Tensor product = gradient * normalised;
+    std::get<1>(results) = rows.empty() ? product : product.sum(rows);
+  }
+  return results;
+}
+
 std::tuple<Tensor, Tensor> rms_norm_backward(const Tensor& gradient, const Tensor& input,
                                              IntArrayRef normalized_shape, const Tensor& inverse,
                                              const OptionalTensor& weight,
                                              std::array<bool, 2> mask) {
+  if (input.scalar_type() == at::kDouble) {
+    return double_gradients(gradient, input, normalized_shape, inverse, weight, mask);
+  }
   check(input, normalized_shape, weight);
   const c10::DeviceGuard guard(input.device());
   const Tensor dense = input.contiguous();
