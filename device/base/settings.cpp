@@ -66,6 +66,9 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"NEURON_SIM_LEGALITY", "`compiler`, `documented`, `warn`, `off`",
      "as `neuron-sim run --legality`: what happens to NKI kernels that the vendor's tools refuse; "
      "else `off`"},
+    {"NEURON_SIM_NKI_VERSION", "`0.2` to `0.7`",
+     "as `neuron-sim run --nki-version`: the version of the vendor's `nki` whose rules a kernel is "
+     "judged by; else 0.6"},
     {"NEURON_SIM_STRICT", "`0`, `1`",
      "`1`: an operator of PyTorch that falls back to the CPU is an error"},
     {"NEURON_SIM_FALLBACK", "`allow`, `warn`, `error`",

@@ -31,6 +31,13 @@ LEGALITY_LEVELS = ("compiler", "documented", "warn", "off")
 """Refused is what the vendor's build was seen to refuse; that, and what documents say is refused;
 nothing, but stderr has a line for each; nothing, in silence."""
 
+NKI_VERSION = "NEURON_SIM_NKI_VERSION"
+"""Version of the vendor's `nki` whose rules kernels are judged by, one of NKI_VERSIONS
+(`--nki-version`)."""
+
+NKI_VERSIONS = ("0.2", "0.3", "0.4", "0.5", "0.6", "0.7")
+"""Those of the new language; their names are in the order of their text."""
+
 DUMP = "NEURON_SIM_DUMP"
 """`after:PASS` or `after:all`: programs are printed after that pass of the compiler (`--dump`)."""
 
@@ -86,6 +93,12 @@ def legality() -> str:
     """The member of LEGALITY_LEVELS in NEURON_SIM_LEGALITY, "off" without one; ValueError for
     anything else."""
     return _one_of(LEGALITY, LEGALITY_LEVELS, "off")
+
+
+def nki_version() -> str:
+    """The member of NKI_VERSIONS in NEURON_SIM_NKI_VERSION, "0.6" without one; ValueError for
+    anything else."""
+    return _one_of(NKI_VERSION, NKI_VERSIONS, "0.6")
 
 
 def _one_of(variable: str, known: tuple[str, ...], default: str) -> str:

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from neuron_sim import settings
 from neuron_sim.run.environment import CLOCKS, script_environment
-from neuron_sim.terminal.arguments import add_architecture
+from neuron_sim.terminal.arguments import add_architecture, add_nki_version
 from neuron_sim.terminal.suggestions import did_you_mean_file
 
 SUMMARY = "run a script with NKI kernels as it is"
@@ -52,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "was seen to (compiler) or where documents alone say so too (documented), or a line on "
         "stderr for each rule and place (warn, the default)",
     )
+    add_nki_version(parser)
     _add_views(parser)
     parser.add_argument(
         "--eager",
@@ -128,6 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
         architecture=arguments.arch,
         sanitize=arguments.sanitize,
         legality=arguments.legality or os.environ.get(settings.LEGALITY) or "warn",
+        nki_version=arguments.nki_version,
         profile=arguments.profile,
         dump=arguments.dump,
         explain_memory=arguments.explain_memory,

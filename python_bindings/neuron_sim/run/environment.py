@@ -23,6 +23,7 @@ def script_environment(
     architecture: str | None = None,
     sanitize: bool = False,
     legality: str | None = None,
+    nki_version: str | None = None,
     profile: str | None = None,
     dump: str | None = None,
     explain_memory: bool = False,
@@ -36,8 +37,8 @@ def script_environment(
 ) -> dict[str, str]:
     """`base` with the import hook on PYTHONPATH, our commands on PATH, and the settings.
 
-    ValueError for an architecture, a pass, a clock or a level of legality that does not exist, or a
-    folder or page that cannot be made.
+    ValueError for an architecture, a pass, a clock, a level of legality or a version of nki that
+    does not exist, or a folder or page that cannot be made.
     """
     environment = dict(base)
     _put_first(environment, "PYTHONPATH", _FOLDER / "site")
@@ -57,9 +58,8 @@ def script_environment(
         settings.FULL_TRACEBACK: full_traceback,
     }
     environment.update((variable, "1") for variable, wanted in flags.items() if wanted)
-    if legality is not None:
-        settings.check_member(settings.LEGALITY, legality, settings.LEGALITY_LEVELS)
-        environment[settings.LEGALITY] = legality
+    _set_member(environment, settings.LEGALITY, legality, settings.LEGALITY_LEVELS)
+    _set_member(environment, settings.NKI_VERSION, nki_version, settings.NKI_VERSIONS)
     if timeline is not None:
         environment[settings.TIMELINE] = _writable(timeline)
     if clock is not None:
@@ -86,6 +86,15 @@ def command_folder() -> Path:
             with contextlib.suppress(OSError):
                 command.chmod(0o755)
     return folder
+
+
+def _set_member(
+    environment: dict[str, str], variable: str, given: str | None, known: tuple[str, ...]
+) -> None:
+    """Sets a variable to what is given; ValueError where its value is not among `known`."""
+    if value := given or environment.get(variable):
+        settings.check_member(variable, value, known)
+        environment[variable] = value
 
 
 def _put_first(environment: dict[str, str], variable: str, folder: Path) -> None:

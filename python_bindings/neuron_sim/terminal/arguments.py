@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from neuron_sim.settings import architecture_setting
+from neuron_sim.settings import NKI_VERSIONS, architecture_setting
 from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS
 from neuron_sim.terminal.json_output import give_json
 
@@ -21,6 +21,15 @@ def add_architecture(parser: argparse.ArgumentParser, meaning: str = "") -> None
         metavar="A",
         help=f"architecture: {ARCHITECTURE_FORMS}{meaning}; default: NEURON_SIM_ARCH, "
         "NEURON_PLATFORM_TARGET_OVERRIDE, else trn2",
+    )
+
+
+def add_nki_version(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--nki-version",
+        choices=NKI_VERSIONS,
+        help="the version of the vendor's package `nki` whose rules count; default: "
+        "NEURON_SIM_NKI_VERSION, else 0.6",
     )
 
 

@@ -59,3 +59,17 @@ def test_a_level_that_does_not_exist_is_refused_before_the_script_runs(tmp_path)
         "neuron-sim run: error: NEURON_SIM_LEGALITY is 'strict'; it must be compiler or documented "
         "or warn or off.\n"
     )
+
+
+@pytest.mark.parametrize(("version", "runs"), [("0.6", False), ("0.7", True)])
+def test_a_kernel_is_judged_by_the_version_of_its_user(version, runs, tmp_path):
+    options = ("--legality", "documented")
+    result = run(tmp_path, *options, "--nki-version", version)
+    assert (result.returncode == 0) == runs, result.stderr
+    assert run(tmp_path, *options, NEURON_SIM_NKI_VERSION=version).returncode == result.returncode
+
+
+def test_a_version_that_does_not_exist_is_refused_before_the_script_runs(tmp_path):
+    result = run(tmp_path, NEURON_SIM_NKI_VERSION="0.8")
+    assert (result.stdout, result.returncode) == ("", 2)
+    assert "NEURON_SIM_NKI_VERSION is '0.8'; it must be 0.2 or 0.3" in result.stderr

@@ -19,7 +19,12 @@ from neuron_sim import settings
 from neuron_sim.nki.check.verdict import PARTS, check
 from neuron_sim.sweep.inputs import declared_input
 from neuron_sim.sweep.point import loaded_module
-from neuron_sim.terminal.arguments import add_architecture, named_architecture, print_result
+from neuron_sim.terminal.arguments import (
+    add_architecture,
+    add_nki_version,
+    named_architecture,
+    print_result,
+)
 from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS
 from neuron_sim.terminal.json_output import add_json
 
@@ -59,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tolerance", type=float, metavar="X", help="relative; default: by the dtype of the output"
     )
     add_architecture(parser)
+    add_nki_version(parser)
     add_json(parser)
 
 
@@ -66,6 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
     """SUCCESS, or the code of the first part that fails. ValueError for what is not there."""
     if (chosen := named_architecture(arguments.arch)) is not None:
         os.environ[settings.ARCHITECTURE] = chosen
+    if arguments.nki_version is not None:
+        os.environ[settings.NKI_VERSION] = arguments.nki_version
     kernel = _function(arguments.file, arguments.kernel)
     reference = None
     if arguments.reference is not None:

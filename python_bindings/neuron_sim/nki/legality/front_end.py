@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
+from neuron_sim.settings import nki_version
+
 from ..syntax.source import syntax_of
 from .violations import Violation
 
@@ -27,6 +29,13 @@ _BUILT_IN = frozenset(
     "min pow print range reversed round set slice sorted str sum tuple type zip".split()
 )
 """Those that kernels of nki-library call, and their like."""
+
+_SINCE = {
+    **dict.fromkeys(("exponential",), "0.3"),
+    **dict.fromkeys(("abs_max", "abs_min", "activate2", "prelu"), "0.4"),
+    **dict.fromkeys(("fori_loop", "while_loop", "topk", "all_gather_v"), "0.6"),
+}
+"""Functions of the language that its release notes call new, by version."""
 
 _CALLS = {"ParDim": "NM-GONE", "mod": "EN-MOD", "rms_norm": "SH-LIBBCAST"}
 """Functions of nki.language, by their names here."""
@@ -82,6 +91,8 @@ def _of_function(function: Any, tree: ast.FunctionDef, is_kernel: bool) -> Itera
     for node in sorted(nodes, key=lambda at: getattr(at, "lineno", 0)):
         if rule := _rule_of(node, bodies):
             yield broken(rule, node, _detail(node))
+        if isinstance(node, ast.For) and _dynamic_scope(node, bodies) is not None:
+            yield broken("LO-DYNGONE", node, _detail(node))
         if (scope := _dynamic_scope(node, bodies)) is not None:
             for use in _within(node):
                 if isinstance(use, ast.BinOp | ast.Compare) and scope in _operands(use):
@@ -95,9 +106,12 @@ def _of_function(function: Any, tree: ast.FunctionDef, is_kernel: bool) -> Itera
     for node in nodes:
         if isinstance(node, ast.Call):
             called = _value(function, node.func)
-            rule = _CALLS.get(getattr(called, "__name__", ""), "")
-            if rule and str(getattr(called, "__module__", "")).startswith("neuron_sim.nki."):
-                yield broken(rule, node)
+            label = getattr(called, "__name__", "")
+            if str(getattr(called, "__module__", "")).startswith("neuron_sim.nki."):
+                if label in _CALLS:
+                    yield broken(_CALLS[label], node)
+                if nki_version() < (since := _SINCE.get(label, "")):
+                    yield broken("NM-LATER", node, f"'{label}' is new in {since}")
 
 
 def _within(node: ast.AST) -> Iterator[ast.AST]:

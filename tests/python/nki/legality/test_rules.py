@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import neuron_sim.nki.language as nl
+import numpy as np
 import pytest
 from legality_harness import IMPORTS, array_of, kernel_of, refusal_of
 from neuron_sim.nki.legality.rules import rules
@@ -75,6 +76,7 @@ class Case(NamedTuple):
     broken: str
     architecture: str = "trn2"
     says: str = ""
+    version: str = "0.6"
 
 
 def cases():
@@ -103,6 +105,7 @@ def test_a_rule_is_kept_and_broken(case, tmp_path, monkeypatch, capfd):
     rule = rules()[case.says or case.rule]
     level = next(name for name in ("compiler", "documented") if rule.is_refused(name))
     monkeypatch.setenv("NEURON_SIM_ARCH", case.architecture)
+    monkeypatch.setenv("NEURON_SIM_NKI_VERSION", case.version)
     monkeypatch.setenv("NEURON_SIM_LEGALITY", level)
     assert refusal_of(kernel_of(tmp_path, case.kept, "kept").traced, *arrays()) is None
     broken = kernel_of(tmp_path, case.broken)
@@ -116,7 +119,7 @@ def test_a_rule_is_kept_and_broken(case, tmp_path, monkeypatch, capfd):
 
 
 def test_every_rule_that_is_judged_has_a_case():
-    elsewhere = {"EN-FP8FN", "LN-BARRIER", "LO-CARRY-DIRECT", "ME-2GB", "VA-INT64"}
+    elsewhere = {"EN-FP8FN", "EN-T32-OLD", "LN-BARRIER", "LO-CARRY-DIRECT", "ME-2GB", "VA-INT64"}
     judged = {rule.id for rule in rules().values() if rule.judged == "level"}
     assert {case.rule for case in CASES} | elsewhere == judged
 
@@ -130,6 +133,48 @@ def test_a_carried_dependence_that_ran_is_told_of(tmp_path, monkeypatch, capfd):
     )  # fmt: skip
     assert refusal_of(kernel_of(tmp_path, text).traced, *arrays()) is None
     assert "breaks LO-CARRY-DIRECT, which nobody enforces" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("rule", "version", "is_refused"),
+    [
+        ("PY-COMP", "0.2", False),
+        ("PY-COMP", "0.3", True),
+        ("PY-COMP", "0.6", True),
+        ("PY-COMP", "0.7", False),
+        ("PY-JITKW", "0.3", False),
+        ("PY-JITKW", "0.4", True),
+        ("EN-DIV", "0.3", True),
+        ("EN-DIV", "0.7", True),
+        ("LO-DYNGONE", "0.6", False),
+    ],
+)
+def test_a_rule_holds_in_its_versions(rule, version, is_refused, tmp_path, monkeypatch):
+    case = next(case for case in CASES if case.rule == rule)
+    monkeypatch.setenv("NEURON_SIM_LEGALITY", "compiler")
+    monkeypatch.setenv("NEURON_SIM_NKI_VERSION", version)
+    error = refusal_of(kernel_of(tmp_path, case.broken).traced, *arrays())
+    assert (f"breaks {rule}, " in str(error)) == is_refused, error
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(64, 128), (128, 33), (48, 40)])
+def test_the_old_language_transposes_on_vector_beyond_its_block(
+    rows, columns, tmp_path, monkeypatch, capfd
+):
+    monkeypatch.setenv("NEURON_SIM_LEGALITY", "documented")
+    text = (
+        OLD_IMPORTS
+        + """
+@nki.jit
+def kernel(a):
+    out = nl.ndarray((a.shape[1], a.shape[0]), dtype=a.dtype, buffer=nl.shared_hbm)
+    nl.store(out, value=nisa.nc_transpose(nl.load(a), engine=nisa.vector_engine))
+    return out
+"""
+    )
+    given = np.random.default_rng(0).random((rows, columns), np.float32)
+    assert np.array_equal(kernel_of(tmp_path, text)(given), given.T)
+    assert "breaks EN-T32-OLD, which nobody enforces" in capfd.readouterr().err
 
 
 def test_a_kernel_that_is_written_again_to_its_file_is_judged_again(tmp_path, monkeypatch):

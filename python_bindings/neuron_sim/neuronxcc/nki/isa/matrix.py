@@ -1,10 +1,13 @@
 """neuronxcc.nki.isa: matrix products and transposes, whose results are in PSUM."""
 
+import itertools
+
 from neuron_sim import _core
 from neuron_sim.nki.isa import dma, elementwise
 from neuron_sim.nki.isa import matrix as new
 from neuron_sim.nki.isa.constants import named
 from neuron_sim.nki.isa.versions import nc_generation
+from neuron_sim.nki.legality.violations import note
 from neuron_sim.nki.lowering.elementwise import in_sbuf
 from neuron_sim.nki.tracing import boxes, current, dtype_of
 from neuron_sim.nki.tracing.dtypes import float32
@@ -120,8 +123,9 @@ def _operand_boxes(mask, stationary, moving):
 def nc_transpose(data, *, mask=None, dtype=None, engine=engines.unknown, **kwargs):
     """data with its partitions and its (flattened) free dimensions exchanged.
 
-    A PSUM tile of the Tensor engine; an SBUF tile of the Vector engine, which takes data up to
-    [32, 32]: for engine.vector, or when data is in PSUM. `dtype` adds a cast.
+    A PSUM tile of the Tensor engine; an SBUF tile of the Vector engine: for engine.vector, or when
+    data is in PSUM and at most [32, 32]. Vector takes larger data in blocks of that size, as the
+    chip was seen to (rule EN-T32-OLD). `dtype` adds a cast.
     """
     if kwargs:
         refuse("nc_transpose", kwargs)
@@ -145,7 +149,13 @@ def nc_transpose(data, *, mask=None, dtype=None, engine=engines.unknown, **kwarg
         for box in (None,) if cut is None else cut:
             to = dst if box is None else dst.narrow((_flat(box, data), box[0]))
             part = data if box is None else data.narrow(box)
-            current().builder.nc_transpose(to.access, part.access, word)
+            if not vector or fits or len(part.shape) != 2:
+                current().builder.nc_transpose(to.access, part.access, word)
+                continue
+            note("EN-T32-OLD", f"[{rows}, {columns}]")
+            for r, c in itertools.product(*(_blocks(size, limit) for size in part.shape)):
+                block, turned = part.narrow((r, c)), to.narrow((c, r))
+                current().builder.nc_transpose(turned.access, block.access, word)
 
     padded = not vector and made.itemsize == 1 and not current().widens
     if made is wanted and not padded:
@@ -158,6 +168,11 @@ def nc_transpose(data, *, mask=None, dtype=None, engine=engines.unknown, **kwarg
     if made is wanted:
         return transposed
     return result((columns, rows), wanted, wanted, None, elementwise.tensor_copy, transposed)
+
+
+def _blocks(size, limit):
+    """(start, size) of blocks that make up a dimension."""
+    return [(start, min(limit, size - start)) for start in range(0, size, limit)]
 
 
 def _flat(box, data):

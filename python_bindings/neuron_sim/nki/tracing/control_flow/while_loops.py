@@ -45,6 +45,8 @@ def truth(register: Any) -> bool:
             raise control.left_early(control.loops[-1])
         control.check_order("a `while` loop on a register")
         _check_exits(statement)
+        at = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        current().noted.append(("LO-DYNGONE", at, "a `while` loop on a register"))
         control.open_while(register, place)
         return True
     end(innermost, register)
