@@ -140,6 +140,26 @@ def _names_a_queue(operation: dict, _: _Operands, attributes: dict) -> str | Non
     return None if is_hardware or not operation["names_engine"] else f"on {operation['engine']}"
 
 
+def _computes_integers(operation: dict, operands: _Operands, _: dict) -> str | None:
+    """32-bit ones, by an engine that computes in fp32."""
+    if operation["engine"] == "GpSimd":
+        return None
+    return _dtype_among(operands, ("data", "data1", "data2"), ("int32", "uint32"))
+
+
+def _applies(*names: str) -> _Check:
+    """Meets a rule where the instruction has one of these operators."""
+    return lambda _, __, attributes: attributes["op"] if attributes["op"] in names else None
+
+
+def _multiplies_fp32(_: dict, operands: _Operands, __: dict) -> str | None:
+    return _dtype_among(operands, ("moving",), ("float32",))
+
+
+def _sums_floats(_: dict, operands: _Operands, attributes: dict) -> str | None:
+    return "" if attributes["op"] == "add" and _FLOAT in operands["data"]["dtype"] else None
+
+
 def _is_dynamic(*names: str) -> _Check:
     """Breaks a rule where one of these operands is in SBUF at a place that is computed on chip."""
 
@@ -152,21 +172,38 @@ def _is_dynamic(*names: str) -> _Check:
 
 
 _CHECKS: dict[str, tuple[tuple[str, _Check], ...]] = {
-    "activation": (("EN-COPYB", _copies_with_bias),),
-    "activation_reduce": (("EN-ACTRED", _squares_without_bias),),
+    "activation": (
+        ("EN-COPYB", _copies_with_bias),
+        ("VA-COPYB", _copies_with_bias),
+        ("VA-EXP", _applies("exp")),
+        ("VA-SIG", _applies("sigmoid")),
+    ),
+    "activation_reduce": (
+        ("EN-ACTRED", _squares_without_bias),
+        ("VA-EXP", _applies("exp")),
+        ("VA-SIG", _applies("sigmoid")),
+    ),
     "dma_copy": (
         ("SH-DMAROW", _regroups),
         ("EN-HWDGE", _names_a_queue),
         ("ME-SBDYN", _is_dynamic("src")),
     ),
-    "scalar_tensor_tensor": (("EN-DIV", _divides),),
+    "local_gather": (("VA-LGHANG", lambda *_: ""),),
+    "nc_matmul": (("VA-MM32", _multiplies_fp32),),
+    "scalar_tensor_tensor": (("EN-DIV", _divides), ("VA-INT24", _computes_integers)),
     "tensor_copy": (("EN-TC2", _on("Scalar")), ("ME-SBDYN", _is_dynamic("dst", "src"))),
     "tensor_partition_reduce": (("EN-PARTRED", _partition_reduces_integers),),
+    "tensor_reduce": (("VA-SUM", _sums_floats), ("VA-INT24", _computes_integers)),
     "tensor_scalar": (
         ("EN-DIV", _divides),
         ("EN-OP32", _factor_is_not_fp32),
         ("EN-2MUL", _multiplies_twice),
+        ("VA-INT24", _computes_integers),
     ),
     "tensor_scalar_reduce": (("EN-TSRED", _reduces_no_floats), ("EN-DIV", _divides)),
-    "tensor_tensor": (("EN-DIV", _divides), ("EN-GPTT1", _on("GpSimd"))),
+    "tensor_tensor": (
+        ("EN-DIV", _divides),
+        ("EN-GPTT1", _on("GpSimd")),
+        ("VA-INT24", _computes_integers),
+    ),
 }

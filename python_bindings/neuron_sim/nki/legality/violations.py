@@ -8,6 +8,9 @@ from ..tracing.active import current
 from ..tracing.errors import kernel_frame, point_at_line
 from .rules import Rule, rules
 
+APPROXIMATIONS = frozenset(("VA-MM32", "VA-EXP", "VA-SIG", "VA-SUM"))
+"""Notes on differences in the last digits, which a verdict has and a run does not print."""
+
 _told: set[str] = set()  # lines on stderr, those of one place by rule and place
 
 
@@ -41,8 +44,11 @@ def sentence(kernel: str, violation: Violation) -> str:
     who = {"chip": "the chip", "nobody": "nobody"}.get(
         rule.enforced_by, f"the vendor's {rule.enforced_by}"
     )
-    claim = "which" if rule.seen else "which, as documents say,"
     detail = f" ({violation.detail})" if violation.detail else ""
+    if rule.judged == "note":
+        meets = f"kernel '{kernel}' meets {rule.id}: the chip computes otherwise"
+        return f"{meets}: {rule.summary}{detail} [{rule.source}]."
+    claim = "which" if rule.seen else "which, as documents say,"
     broken = f"kernel '{kernel}' breaks {rule.id}, {claim} {who} enforces"
     return f"{broken}: {rule.summary}{detail}; {rule.remedy}."
 
@@ -58,7 +64,8 @@ def settle(kernel: str, violations: list[Violation], level: str) -> None:
     refused = [violation for violation in violations if _rule(violation).is_refused(level)]
     if not refused:
         for violation in violations:
-            _tell(kernel, violation)
+            if violation.rule not in APPROXIMATIONS:
+                _tell(kernel, violation)
         return
     first, *others = refused
     error = LegalityError(sentence(kernel, first), refused)
@@ -73,7 +80,8 @@ def _rule(violation: Violation) -> Rule:
 
 
 def _tell(kernel: str, violation: Violation) -> None:
-    line = f"warning: {sentence(kernel, violation)}"
+    kind = "note" if _rule(violation).judged == "note" else "warning"
+    line = f"{kind}: {sentence(kernel, violation)}"
     key = f"{violation.place}: {violation.rule}" if violation.place else line
     if key not in _told:
         _told.add(key)

@@ -7,6 +7,7 @@ values in separate fp32 tiles. A mask narrows all of a function's instructions.
 
 import math
 
+from ..legality.violations import note
 from ..tracing import Tensor, boxes, current, dtype_of
 from ..tracing import operators as tiles
 from ..tracing.dtypes import bool_, float32, promote, uint8
@@ -202,6 +203,9 @@ def binary(op, x, y, dtype=None, mask=None):
         x = comparison_as_tile(x, y, op)
     if op in _REMAINDERS:
         return _remainder(op, x, y, dtype, mask)
+    if op == "multiply" and isinstance(x, Tensor) and isinstance(y, Tensor):
+        if {len(x.shape), len(y.shape)} == {2, 3} or (len(x.shape) == 3 and x.shape != y.shape):
+            note("VA-BC3", f"{list(x.shape)} by {list(y.shape)}")
     if op == "power":
         x, y = in_sbuf(_as_tile(x, y)), in_sbuf(_as_tile(y, x))
     return tiles.binary(op, x, y, dtype, mask)
