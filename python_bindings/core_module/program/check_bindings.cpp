@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "device/base/errors.h"
+#include "device/observe/last_writer.h"
 #include "device/runtime/checking.h"
 
 namespace nb = nanobind;
@@ -74,6 +75,18 @@ nb::list as_dicts(const std::vector<Finding>& findings) {
 }
 
 void bind_checks(nb::module_& module) {
+  module.def(
+      "last_writers",
+      [](const Program& program, size_t argument, int64_t byte) {
+        std::vector<std::string> lines;
+        for (const uint32_t writer : last_writers(program, argument, byte)) {
+          lines.push_back(line_of(program, writer));
+        }
+        return lines;
+      },
+      nb::arg("program"), nb::arg("argument"), nb::arg("byte"),
+      "The line of the instruction that wrote a byte of an argument last, then of those that may "
+      "have written it since, as data decides.");
   module.def("check_rules", &rules,
              "The rules of the checker: rule, severity (error or note), meaning, remedy.");
   module.def("set_checking", &set_checking, nb::arg("wanted"),

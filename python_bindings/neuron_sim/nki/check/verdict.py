@@ -1,6 +1,7 @@
 """check(): everything that is known about a kernel before it sees a chip, as one JSON object."""
 
 import inspect
+import math
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -8,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from neuron_sim import _core
 from neuron_sim.sanitizer import checking
+from neuron_sim.settings import nki_version
 from neuron_sim.terminal.exit_codes import failures_of, sentence_of
 from neuron_sim.timeline.advice import advise
 
 from ..launch import sanitize
 from ..legality.judge import collecting
-from ..legality.rules import rules
+from ..legality.rules import rule_of_error, rules
 from ..legality.violations import sentence
 from ..measurement.interval import COVERAGE, interval, kind_of
 from ..typing.annotations import is_mutable
@@ -46,8 +49,9 @@ def check(
     adversarial values; arrays, such as indices, keep theirs. reference: gets the same by name and
     returns what the kernel should (low-precision arrays come as fp32). legality: the level whose
     rules count. tolerance: relative, in place of the dtype's. The object has schema, kernel,
-    architecture, passed, the PARTS, and performance (None for a kernel that cannot run). TypeError
-    for what is no kernel, ProgramError for a reference that fails.
+    architecture, nki_version (whose rules count, settings.nki_version()), passed, the PARTS, and
+    performance (None for a kernel that cannot run). TypeError for what is no kernel, ProgramError
+    for a reference that fails.
     """
     if not (hasattr(kernel, "call") and type(kernel).__module__.startswith("neuron_sim.")):
         name = getattr(kernel, "__qualname__", type(kernel).__name__)
@@ -56,11 +60,13 @@ def check(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of spills, which break a rule
         broken, traced, error, findings = _traced(kernel, runs[0][1])
+        call = kernel.call(**runs[0][1])
         result: dict[str, Any] = {
             "schema": SCHEMA,
             "kernel": getattr(kernel, "__name__", str(kernel)),
-            "architecture": kernel.call(**runs[0][1]).architecture,
-            "legal": _legal(kernel, broken, error, legality),
+            "architecture": call.architecture,
+            "nki_version": nki_version(),
+            "legal": _legal(call, broken, error, legality),
             "correct": None,
             "clean": _clean(findings),
             "performance": None,
@@ -90,14 +96,13 @@ def _copied(arguments: dict[str, Any]) -> dict[str, Any]:
     return {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in arguments.items()}
 
 
-def _legal(kernel: Any, broken: list, error: Exception | None, level: str) -> dict[str, Any]:
-    name = getattr(kernel, "__name__", "kernel")
+def _legal(call: Any, broken: list, error: Exception | None, level: str) -> dict[str, Any]:
     told = [
         {
             "rule": violation.rule,
             "refused": rules()[violation.rule].is_refused(level),
             "line": violation.place,
-            "sentence": sentence(name, violation),
+            "sentence": sentence(call.name, violation),
             "source": rules()[violation.rule].source,
         }
         for violation in dict.fromkeys(broken)
@@ -105,11 +110,24 @@ def _legal(kernel: Any, broken: list, error: Exception | None, level: str) -> di
     told.sort(key=lambda row: not row["refused"])
     if error is not None:
         places = _FILE.findall("\n".join(getattr(error, "__notes__", ())))
-        text = sentence_of(error)
-        row = {"rule": type(error).__name__, "refused": True, "sentence": text, "source": ""}
-        told.append(row | {"line": ":".join(places[0]) if places else ""})
+        row = {"line": ":".join(places[0]) if places else "", "refused": True}
+        told.append(row | _rule_of(error, call))
         told.sort(key=lambda row: not row["refused"])
     return {"passed": not any(row["refused"] for row in told), "level": level, "rules": told}
+
+
+def _rule_of(error: Exception, call: Any) -> dict[str, str]:
+    """Rule, sentence and source of why a kernel cannot run; errors without a rule name their
+    type."""
+    text = sentence_of(error)
+    rule = rule_of_error(text, call.language, call.generation)
+    if rule is None:
+        return {"rule": type(error).__name__, "sentence": text, "source": ""}
+    return {
+        "rule": rule.id,
+        "sentence": f"{text.rstrip('.')}; {rule.remedy or rule.summary}.",
+        "source": rule.source,
+    }
 
 
 def _clean(findings: list) -> dict[str, Any]:
@@ -147,7 +165,7 @@ def _correct(
             wrong = difference(got, expected, tolerance)
         checked += 1
         if wrong is not None and first_wrong is None:
-            written = _lines_that_write(traced, wrong["output"])
+            written = _lines_that_wrote(traced, wrong["output"], wrong.get("index"))
             first_wrong = {"inputs": name, **wrong, "written_at": written}
     cheats = list(dict.fromkeys(cheats))
     if reference is None and not cheats:
@@ -174,18 +192,17 @@ def _cheats(given: dict[str, Any], before: dict[str, Any], got: list[np.ndarray]
     return cheats
 
 
-def _lines_that_write(traced: Any, output: int | None) -> list[str]:
-    """The lines of the kernel whose instructions write an output."""
+def _lines_that_wrote(traced: Any, output: int | None, index: list[int] | None) -> list[str]:
+    """The line of the instruction that wrote an element of an output last; after it those that may
+    have since, as data decides."""
     numbers = traced.returned_numbers()
-    if output is None or output >= len(numbers):
+    if output is None or index is None or output >= len(numbers):
         return []
-    label = traced.source.arguments[numbers[output]]["label"]
-    lines = (
-        operation["source"]
-        for operation in traced.source.operations()
-        if operation["operands"].get("dst", {}).get("tile") == label
-    )
-    return list(dict.fromkeys(lines))
+    shape, _ = traced.arguments[numbers[output]]
+    size = traced.source.arguments[numbers[output]]["bytes"] // math.prod(shape)
+    element = int(np.ravel_multi_index(index, shape))
+    lines = _core.last_writers(traced.source, numbers[output], element * size)
+    return [line for line in dict.fromkeys(lines) if line]
 
 
 def _performance(traced: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ Nothing is checked before a function runs; this reads the error of one that fail
 """
 
 import inspect
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 from ..tracing.errors import first_internal_frame, internal_frames
@@ -44,7 +44,7 @@ def _without_attribute(error: AttributeError) -> str:
     The function is the outermost one that has the value as an argument: what the older language
     emits later, for an assignment, is called without the kernel's arguments."""
     given = error.obj
-    if error.name is None:  # raised with a sentence, for a symbol that is missing
+    if error.name is None or isinstance(given, ModuleType):  # a symbol that is missing
         return ""
     wanted = "a tensor" if error.name in _OF_TENSORS else f"what has '{error.name}'"
     given_is = f"is {_short(given)}, of type {type(given).__name__}, not {wanted}."

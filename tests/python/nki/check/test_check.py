@@ -134,6 +134,28 @@ def test_a_right_kernel_passes_with_its_time_and_bytes():
     assert speed["interval_us"][0] < speed["latency_us"] < speed["interval_us"][1]
 
 
+@nki.jit
+def in_halves(a, b):
+    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+    total = nl.add(nl.load(a), nl.load(b))
+    wrong = nl.subtract(nl.load(a), nl.load(b))
+    nl.store(out, wrong)
+    nl.store(out[0:96, 0:64], total[0:96, 0:64])
+    for i in range(2):
+        nl.store(out[96:128, i * 32 : i * 32 + 16], total[96:128, i * 32 : i * 32 + 16])
+    return out
+
+
+def test_a_wrong_element_is_traced_to_the_instruction_that_wrote_it_last():
+    first, lines = in_halves.func.__code__.co_firstlineno, []
+    for expected in (added, lambda a, b: a - b):
+        place = neuron_sim.check(in_halves, INPUTS, expected)["correct"]["first_wrong"]
+        lines.append(
+            (place["index"], [int(at.split(":")[1]) - first for at in place["written_at"]])
+        )
+    assert lines == [([96, 16], [5]), ([0, 0], [6])]
+
+
 def test_an_input_that_is_overwritten_and_returned_is_a_cheat():
     result = neuron_sim.check(in_place, INPUTS, added)
     assert result["correct"]["first_wrong"] is None and not result["passed"]
