@@ -3,7 +3,8 @@
 from collections import Counter
 
 import neuron_sim
-import new_limit_cases  # noqa: F401 - adds its cases
+import new_dataflow_cases  # noqa: F401 - adds its cases
+import new_limit_cases  # noqa: F401
 import new_memory_cases  # noqa: F401
 import new_order_cases  # noqa: F401
 import old_loop_cases  # noqa: F401
