@@ -2,12 +2,11 @@
 
 #include "device/isa/elementwise/tensor_scalar.h"
 #include "device/isa/elementwise/tensor_tensor.h"
-#include "device/isa/reduction/tensor_reduce.h"
 
 namespace neuron_sim {
 
 SoftmaxGradient::SoftmaxGradient(Builder& builder, int64_t columns, int ring)
-    : builder_(builder), softmax_(builder) {
+    : builder_(builder), softmax_(builder), block_sums_(builder, 1, columns) {
   const int64_t partitions = builder.limits().partitions;
   product_ = builder.sbuf("weighted_gradient", {partitions, columns}, Dtype::kFloat32, ring);
   sum_ = builder.sbuf("negated_sum", {partitions, 1}, Dtype::kFloat32, 3);
@@ -22,7 +21,7 @@ void SoftmaxGradient::finish(const View& dst, const View& gradient, const View& 
   const View inverse = softmax_.invert_sum(rows, turn);
   builder_.emit(TensorTensor{
       .dst = product, .data1 = gradient, .data2 = exponentials, .op = AluOp::kMultiply});
-  builder_.emit(TensorReduce{.dst = sum, .data = product, .negate = true});
+  block_sums_.emit({.dst = sum, .data = product, .negate = true}, turn);
   // offset = -sum(g e) / sum(e)^2, so that (g / sum(e) + offset) e is the gradient.
   builder_.emit(TensorScalar{.dst = offset,
                              .data = sum,

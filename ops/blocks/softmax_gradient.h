@@ -1,6 +1,7 @@
 #pragma once
 // The derivative of softmax over the free dimension of a tile.
 
+#include "ops/blocks/block_sums.h"
 #include "ops/blocks/softmax.h"
 
 namespace neuron_sim {
@@ -23,6 +24,7 @@ class SoftmaxGradient {
  private:
   Builder& builder_;
   Softmax softmax_;
+  BlockSums block_sums_;
   View product_, sum_, offset_;
 };
 

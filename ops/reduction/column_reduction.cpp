@@ -2,8 +2,8 @@
 
 #include "device/isa/movement/memset.h"
 #include "device/isa/movement/tensor_copy.h"
-#include "device/isa/reduction/tensor_reduce.h"
 #include "device/numerics/reduction.h"
+#include "ops/blocks/block_sums.h"
 #include "ops/blocks/tiles.h"
 #include "ops/blocks/transposer.h"
 #include "ops/reduction/reduction_dimensions.h"
@@ -38,6 +38,7 @@ class TransposedColumns {
         sum_(builder_.sbuf("sums", {partitions_, width_}, Dtype::kFloat32, 2)),
         turned_(builder_.sbuf("turned", {partitions_, 1, partitions_}, Dtype::kFloat32, 2)),
         reduced_(builder_.sbuf("reduced", {partitions_, 1}, Dtype::kFloat32, 2)),
+        block_sums_(builder_, 1, partitions_),
         transposer_(builder_, Dtype::kFloat32) {
     kernel.prepare_finish(partitions_, 1);
   }
@@ -81,8 +82,9 @@ class TransposedColumns {
     transposer_.transpose(
         turned, [&](int64_t) { return sums; }, turn);
     const View reduced = reduced_.turn(turn).slice(0, 0, width);
-    builder_.emit(TensorReduce{
-        .dst = reduced, .data = turned, .op = kernel_.options.op, .axes = turned.rank() - 1});
+    block_sums_.emit(
+        {.dst = reduced, .data = turned, .op = kernel_.options.op, .axes = turned.rank() - 1},
+        turn);
     kernel_.finish(reduced, {width, 1}, {columns_.strides.back(), 0}, start);
   }
 
@@ -93,6 +95,7 @@ class TransposedColumns {
   const int64_t width_;
   TileLoader loader_;
   View sum_, turned_, reduced_;
+  BlockSums block_sums_;
   Transposer transposer_;
 };
 

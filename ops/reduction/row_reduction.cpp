@@ -1,8 +1,8 @@
 // The plan of reductions whose fastest dimension is reduced; see reduction.h.
 
 #include "device/isa/movement/memset.h"
-#include "device/isa/reduction/tensor_reduce.h"
 #include "device/numerics/reduction.h"
+#include "ops/blocks/block_sums.h"
 #include "ops/blocks/tiles.h"
 #include "ops/reduction/reduction_dimensions.h"
 
@@ -22,6 +22,7 @@ class RowReduction {
     loader_.emplace(builder_, kernel.prologue(), kernel.operands, partitions_, elements_);
     sum_ = builder_.sbuf("reduced", {partitions_, 1}, Dtype::kFloat32, 2);
     partial_ = builder_.sbuf("partial", {partitions_, 1}, Dtype::kFloat32, 2);
+    block_sums_.emplace(builder_, 1, elements_);
     kernel.prepare_finish(partitions_, 1);
   }
 
@@ -68,8 +69,9 @@ class RowReduction {
             const Starts piece = moved(position, reduced[first_free_], column);
             const View value = loader_->load(piece_of(piece, rows, count), index);
             const View partial = single ? sum : partial_.turn(index).slice(0, 0, rows);
-            builder_.emit(TensorReduce{
-                .dst = partial, .data = value, .op = kernel_.options.op, .axes = value.rank() - 1});
+            block_sums_->emit(
+                {.dst = partial, .data = value, .op = kernel_.options.op, .axes = value.rank() - 1},
+                index);
             if (!single) kernel_.combine(sum, partial);
           });
     });
@@ -97,6 +99,7 @@ class RowReduction {
   int64_t elements_ = 1, inner_ = 1, step_ = 1, pieces_ = 1;
   size_t first_free_ = 0;
   std::optional<TileLoader> loader_;
+  std::optional<BlockSums> block_sums_;
   View sum_, partial_;
 };
 

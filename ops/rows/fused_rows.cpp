@@ -3,7 +3,7 @@
 #include <set>
 
 #include "device/isa/activation/activation_reduce.h"
-#include "device/isa/reduction/tensor_reduce.h"
+#include "ops/blocks/block_sums.h"
 #include "ops/blocks/tiles.h"
 #include "ops/pointwise/compose.h"
 #include "ops/pointwise/row_spreader.h"
@@ -103,6 +103,7 @@ class FusedRows {
     for (const Dtype dtype : shared_dtypes()) {
       spreaders_.try_emplace(dtype, builder, dtype, columns_, true);
     }
+    block_sums_.emplace(builder, group_, columns_);
     values_ = builder.sbuf("value_tile", {partitions_, elements}, Dtype::kFloat32, kRing);
     for (const RowStage& stage : program_.stages) {
       numbers_.push_back(builder.sbuf("number", {partitions_, group_}, Dtype::kFloat32, kRing));
@@ -236,8 +237,8 @@ class FusedRows {
     } else {
       value = inputs[input_of(stage.value)];
     }
-    builder_->emit(
-        TensorReduce{.dst = reduced, .data = value, .op = stage.op, .axes = value.rank() - 2});
+    block_sums_->emit({.dst = reduced, .data = value, .op = stage.op, .axes = value.rank() - 2},
+                      turn);
   }
 
   /// The first input that is a number of a stage.
@@ -315,6 +316,7 @@ class FusedRows {
   RowResults classified_;
   std::vector<View> rings_, numbers_, raw_, inputs_, prepared_tiles_;
   View values_;
+  std::optional<BlockSums> block_sums_;
   std::map<Dtype, RowSpreader> spreaders_;      ///< of operands that all rows share
   std::shared_ptr<ExpressionSlots> slots_;      ///< of whole rows
   std::shared_ptr<ExpressionSlots> row_slots_;  ///< of a number per row

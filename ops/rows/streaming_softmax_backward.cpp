@@ -9,7 +9,7 @@
 #include "device/isa/elementwise/tensor_scalar.h"
 #include "device/isa/elementwise/tensor_tensor.h"
 #include "device/isa/movement/memset.h"
-#include "device/isa/reduction/tensor_reduce.h"
+#include "ops/blocks/block_sums.h"
 #include "ops/blocks/column_sums.h"
 #include "ops/blocks/tiles.h"
 #include "ops/rows/streaming_softmax.h"
@@ -46,6 +46,7 @@ class StreamingSoftmaxBackward {
     sum_ = builder.sbuf("row_sum", one, Dtype::kFloat32);
     weighted_ = builder.sbuf("weighted_sum", one, Dtype::kFloat32);
     lowest_ = builder.sbuf("chunk_maximum", one, Dtype::kFloat32);
+    block_sums_.emplace(builder, 1, columns_);
     part_ = builder.sbuf("chunk_sum", one, Dtype::kFloat32);
     weighted_part_ = builder.sbuf("weighted_chunk_sum", one, Dtype::kFloat32);
     factor_ = builder.sbuf("rescale", one, Dtype::kFloat32);
@@ -114,7 +115,7 @@ class StreamingSoftmaxBackward {
                                .data1 = chunk_of(gradient_, count, turn),
                                .data2 = logits,
                                .op = AluOp::kMultiply});
-    builder_.emit(TensorReduce{.dst = per_row(weighted_part_), .data = product});
+    block_sums_->emit({.dst = per_row(weighted_part_), .data = product}, turn);
     rescale(sum_, part_);
     rescale(weighted_, weighted_part_);
   }
@@ -161,6 +162,7 @@ class StreamingSoftmaxBackward {
   Builder& builder_;
   const View bias_;
   int64_t columns_ = 0, rows_ = 0;
+  std::optional<BlockSums> block_sums_;
   View gradient_, x_, bias_tile_, result_, logits_, product_;
   View maximum_, sum_, weighted_, lowest_, part_, weighted_part_, factor_;
 };
