@@ -27,7 +27,8 @@ float update(const ScalarReduction& reduction, float held, const float* results,
   const bool resets = command == ReduceCommand::kReset || command == ReduceCommand::kResetReduce;
   const bool reduces = command == ReduceCommand::kReduce || command == ReduceCommand::kResetReduce;
   const float start = resets ? reset_value(reduction.op) : held;
-  return reduces ? apply(reduction.op, start, reduce(reduction.op, results, count)) : start;
+  if (!reduces) return start;
+  return apply(reduction.op, start, reduce_in_partials(reduction.op, results, count));
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 namespace neuron_sim {
 
 /// An instruction's use of the registers. "Reset" is to 0 for add and abs_max, -inf for maximum,
-/// inf for minimum and abs_min. A reduction is register op reduce(op, results) with the order of
-/// device/numerics/reduction.h; abs_max and abs_min give magnitudes.
+/// inf for minimum and abs_min. A reduction is register op reduce_in_partials(op, results)
+/// (device/numerics/reduction.h); abs_max and abs_min give magnitudes.
 struct ScalarReduction {
   ReduceCommand command = ReduceCommand::kIdle;
   AluOp op = AluOp::kAdd;

@@ -38,13 +38,15 @@ std::string_view name(ReduceCommand command) {
 float Accumulation::update(float held, float initial, const float* values, int64_t count) const {
   if (command == ReduceCommand::kIdle) return held;
   if (command == ReduceCommand::kReset) return reduction_identity(op);
-  const float row = reduce(op, values, count);
-  if (op == AluOp::kSubtract && command == ReduceCommand::kResetReduce) return row;
+  if (op == AluOp::kSubtract && command == ReduceCommand::kResetReduce) {
+    return reduce(op, values, count);
+  }
   float start = held;
   if (command == ReduceCommand::kResetReduce) start = reduction_identity(op);
   if (command == ReduceCommand::kLoadReduce) start = initial;
-  if (op == AluOp::kSubtract) return reduction::subtract_in_order(start, values, count);
-  return apply(op, start, row);
+  const bool ordered = op == AluOp::kAdd || op == AluOp::kSubtract || op == AluOp::kMultiply;
+  return ordered ? reduce_in_order(op, start, values, count)
+                 : apply(op, start, reduce(op, values, count));
 }
 
 View vector_accumulator(ReduceCommand command, const View& reduce_res, int64_t partitions) {

@@ -20,10 +20,10 @@ struct Accumulation {
   AluOp op = AluOp::kAdd;
   bool negate = false;
 
-  /// The register of a partition after the fp32 results `values` of that partition: held op
-  /// reduce(op, values), where kResetReduce starts from reduction_identity(op) and kLoadReduce from
-  /// `initial`. subtract is held - first - second ... (kResetReduce: first - second ..., as
-  /// tensor_reduce). kIdle leaves it; the vendor warns that it may not.
+  /// The register of a partition after the fp32 results `values` of that partition: held op first
+  /// op second ..., where kResetReduce starts from reduction_identity(op) and kLoadReduce from
+  /// `initial` (kResetReduce of subtract: first - second ..., as tensor_reduce). kIdle leaves it;
+  /// the vendor warns that it may not.
   float update(float held, float initial, const float* values, int64_t count) const;
 };
 

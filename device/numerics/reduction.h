@@ -1,5 +1,6 @@
 #pragma once
-// Reductions of fp32 values in one documented order, which lets the host take 16 at a time.
+// Reductions of fp32 values in documented orders. Vector's is proven bit by bit for add
+// (python_bindings/neuron_sim/fidelity/data/bits.toml says what is known of each).
 
 #include <algorithm>
 #include <cstdint>
@@ -12,10 +13,24 @@ namespace neuron_sim {
 /// for minimum (nki.isa.tensor_scalar_cumulative). SimulatorBug for other operators.
 float reduction_identity(AluOp op);
 
-/// `count` (at least 1) fp32 values reduced to one. Element i goes to partial result i mod 16, in
-/// order; then partial result l takes in l + 8, l + 4, l + 2, l + 1 (where they exist); add adds
-/// that to +0, so that a sum is never -0. subtract is first - second - third ..., in order.
+/// `count` (at least 1) fp32 values reduced to one as Vector does. add, subtract and multiply take
+/// one value after the other; a sum starts from +0, so that it is never -0. Other operators, whose
+/// results do not depend on the order but for the sign of zero, are reduce_in_partials().
 float reduce(AluOp op, const float* values, int64_t count);
+
+/// start op first op second ..., in order: add, subtract or multiply. A sum is never -0.
+float reduce_in_order(AluOp op, float start, const float* values, int64_t count);
+
+/// Element i goes to partial result i mod 16, in order; then partial result l takes in l + 8, l +
+/// 4, l + 2, l + 1 (where they exist); add adds that to +0. Scalar's order, which is assumed.
+float reduce_in_partials(AluOp op, const float* values, int64_t count);
+
+/// Rows that add_in_order() sums side by side.
+inline constexpr int64_t kRowsAtOnce = 16;
+
+/// sums[r] + rows[r][0] + rows[r][1] ..., in order, in place of sums[r], for the first `rows` (at
+/// most kRowsAtOnce) of `values`. Sixteen rows take hardly longer than four.
+void add_in_order(const float* const* values, int64_t rows, int64_t count, float* sums);
 
 namespace reduction {
 
@@ -52,7 +67,7 @@ inline float fold(const float* partials, Function function) {
   return function(function(four[0], four[2]), function(four[1], four[3]));
 }
 
-/// The order above for an associative operator, given as a functor (device/numerics/alu.h).
+/// reduce_in_partials() for an operator given as a functor (device/numerics/alu.h).
 template <typename Function>
 float reduce(const float* values, int64_t count, Function function) {
   if (count < kPartials) return reduce_few(values, count, function);
@@ -65,11 +80,6 @@ float reduce(const float* values, int64_t count, Function function) {
   }
   for (int64_t l = 0; i + l < count; ++l) partials[l] = function(partials[l], values[i + l]);
   return fold(partials, function);
-}
-
-inline float subtract_in_order(float first, const float* others, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) first -= others[i];
-  return first;
 }
 
 }  // namespace reduction

@@ -56,34 +56,46 @@ void check_aggr(const Draft& draft, const Architecture& architecture) {
   check_results(draft, kMoments);
 }
 
-/// Count, mean and variance * count of every other value; `half` has room for them.
-void statistics(const float* values, int64_t count, float* half, float* result) {
-  const int64_t used = (count + 1) / 2;
-  std::fill(result, result + 3, 0.0F);
-  if (used <= 0) return;
-  for (int64_t i = 0; i < used; ++i) half[i] = values[2 * i];
-  const auto divisor = static_cast<float>(used);
-  const float mean = reduce(AluOp::kAdd, half, used) / divisor;
-  for (int64_t i = 0; i < used; ++i) {
-    const float difference = half[i] - mean;
-    half[i] = difference * difference;
-  }
-  result[0] = divisor;
-  result[1] = mean;
-  result[2] = reduce(AluOp::kAdd, half, used);
+/// Partitions whose halves are summed side by side.
+constexpr int64_t kTogether = kRowsAtOnce / 2;
+
+/// The sums of `halves` rows of `used` values.
+void add_halves(const std::vector<float>& values, int64_t halves, int64_t used, float* sums) {
+  const float* rows[kRowsAtOnce];
+  for (int64_t h = 0; h < halves; ++h) rows[h] = values.data() + h * used;
+  std::fill(sums, sums + halves, 0.0F);
+  add_in_order(rows, halves, used, sums);
 }
 
 void run_stats(const Instance& instance) {
   const Access& data = instance.operand(kData);
   RowScratch& scratch = row_scratch();
-  const int64_t count = data.elements();
-  scratch.second.resize(static_cast<size_t>(count));
-  for (int64_t p = 0; p < data.partitions; ++p) {
-    const float* values = read_row(data, p, scratch.first);
-    float result[kStatistics];
-    statistics(values, count, scratch.second.data(), result);
-    statistics(values + 1, count - 1, scratch.second.data(), result + kTriple);
-    write_row(instance.operand(kDst), p, result);
+  const int64_t count = data.elements(), used = (count + 1) / 2;
+  scratch.second.resize(static_cast<size_t>(kRowsAtOnce * used));
+  for (int64_t p = 0; p < data.partitions; p += kTogether) {
+    const int64_t halves = 2 * std::min(kTogether, data.partitions - p);
+    for (int64_t h = 0; h < halves; h += 2) {
+      const float* values = read_row(data, p + h / 2, scratch.first);
+      float* const even = scratch.second.data() + h * used;
+      for (int64_t i = 0; i < used; ++i) even[i] = values[2 * i];
+      if (count % 2 == 1) even[2 * used - 1] = 0;  // ends the shorter half, and adds nothing
+      for (int64_t i = 0; i < count / 2; ++i) even[used + i] = values[2 * i + 1];
+    }
+    const auto length = [&](int64_t half) { return (count + 1 - half % 2) / 2; };
+    float means[kRowsAtOnce], squares[kRowsAtOnce];
+    add_halves(scratch.second, halves, used, means);
+    for (int64_t h = 0; h < halves; ++h) {
+      means[h] = length(h) == 0 ? 0.0F : means[h] / static_cast<float>(length(h));
+      float* const half = scratch.second.data() + h * used;
+      for (int64_t i = 0; i < length(h); ++i) half[i] = (half[i] - means[h]) * (half[i] - means[h]);
+    }
+    add_halves(scratch.second, halves, used, squares);
+    for (int64_t h = 0; h < halves; h += 2) {
+      const float result[kStatistics] = {
+          static_cast<float>(length(h)),     means[h],     squares[h],
+          static_cast<float>(length(h + 1)), means[h + 1], squares[h + 1]};
+      write_row(instance.operand(kDst), p + h / 2, result);
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 #include "device/isa/reduction/tensor_reduce.h"
 
 #include <algorithm>
-#include <functional>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -86,18 +86,74 @@ __attribute__((noinline)) void reduce_rows(const RowReduction reduction, Reduce 
   }
 }
 
-/// Calls body(function that reduces values to one) for the operator.
+/// Sums in order of groups of `size` values, of kRowsAtOnce side by side.
+class GroupSums {
+ public:
+  GroupSums(int64_t size, bool negates) : size_(size), negates_(negates) {}
+
+  /// The values are read, and the result written, by the time of finish().
+  void add(const float* values, float* result) {
+    values_[used_] = values;
+    results_[used_] = result;
+    if (++used_ == kRowsAtOnce) finish();
+  }
+  void finish() {
+    float sums[kRowsAtOnce] = {};
+    add_in_order(values_, used_, size_, sums);
+    for (int64_t i = 0; i < used_; ++i) *results_[i] = negates_ ? -sums[i] : sums[i];
+    used_ = 0;
+  }
+
+ private:
+  const int64_t size_;
+  const bool negates_;
+  const float* values_[kRowsAtOnce] = {};
+  float* results_[kRowsAtOnce] = {};
+  int64_t used_ = 0;
+};
+
+void add_rows(const RowReduction& reduction) {
+  GroupSums sums(reduction.group, reduction.negates);
+  for (int64_t row = 0; row < reduction.rows; ++row) {
+    const float* values = reduction.values[row];
+    float* const results = reduction.results[row];
+    for (int64_t i = 0; i < reduction.count; ++i, values += reduction.group) {
+      sums.add(values, results + i);
+    }
+  }
+  sums.finish();
+}
+
+/// The same where rows are converted on the way: as many at a time as there are sums side by side.
+void add_converted_rows(const Access& data, const RowWriter& writer, int64_t partitions,
+                        const RowReduction& reduction) {
+  thread_local std::array<std::vector<float>, kRowsAtOnce> buffers;
+  const int64_t together = std::max<int64_t>(1, kRowsAtOnce / reduction.count);
+  std::vector<RowReader> readers;
+  for (int64_t i = 0; i < together; ++i)
+    readers.emplace_back(data, buffers[static_cast<size_t>(i)]);
+  std::vector<float>& results = row_scratch().second;
+  results.resize(static_cast<size_t>(together * reduction.count));
+  GroupSums sums(reduction.group, reduction.negates);
+  for (int64_t p = 0; p < partitions; p += together) {
+    const int64_t rows = std::min(together, partitions - p);
+    float* result = results.data();
+    for (int64_t row = 0; row < rows; ++row) {
+      const float* values = readers[static_cast<size_t>(row)](p + row);
+      for (int64_t i = 0; i < reduction.count; ++i, values += reduction.group) {
+        sums.add(values, result++);
+      }
+    }
+    sums.finish();
+    writer.write(p, rows, results.data(), reduction.count);
+  }
+}
+
+/// Calls body(function that reduces values to one) for an operator other than add.
 template <typename Body>
 void with_reduction(AluOp op, Body body) {
-  if (op == AluOp::kSubtract) {
-    return body([](const float* values, int64_t count) {
-      return reduction::subtract_in_order(*values, values + 1, count - 1);
-    });
-  }
-  if (op == AluOp::kAdd) {
-    return body([](const float* values, int64_t count) {
-      return 0.0F + reduction::reduce(values, count, std::plus<float>());
-    });
+  if (op == AluOp::kSubtract || op == AluOp::kMultiply) {
+    return body([op](const float* values, int64_t count) { return reduce(op, values, count); });
   }
   alu::with_float_operator(op, [&](auto function) {
     body([function](const float* values, int64_t count) {
@@ -144,8 +200,12 @@ void run(const Instance& instance) {
                     group,
                     logical && group <= 1,
                     instance.attribute(kNegate).flag()};
+  const bool in_place = read.in_place() && !read.repeats() && writer.in_place();
+  if (op == AluOp::kAdd) {
+    return in_place ? add_rows(rows) : add_converted_rows(data, writer, dst.partitions, rows);
+  }
   with_reduction(op, [&](auto reduce) {
-    if (read.in_place() && !read.repeats() && writer.in_place()) return reduce_rows(rows, reduce);
+    if (in_place) return reduce_rows(rows, reduce);
     rows.rows = 1;
     for (int64_t p = 0; p < dst.partitions; ++p) {
       float* const results = writer.target(p);

@@ -30,6 +30,12 @@ TEST(VectorAccumulator, EveryCommandStartsFromItsOwnValue) {
   EXPECT_EQ(update(ReduceCommand::kLoadReduce, AluOp::kSubtract), 90);
 }
 
+TEST(VectorAccumulator, GoesOnAddingInOrder) {
+  const std::vector<float> ones(8, 1);  // each is lost beside 2^24; all of them together are not
+  const Accumulation reduce{ReduceCommand::kReduce, AluOp::kAdd};
+  EXPECT_EQ(reduce.update(16777216, 0, ones.data(), 8), 16777216);
+}
+
 TEST(VectorAccumulator, IsAnOperandOnlyOfInstructionsThatChangeOrReadIt) {
   const View result = engine_state(EngineState::kScalarAccumulator, 7);  // any [7, 1] view
   EXPECT_FALSE(vector_accumulator(ReduceCommand::kIdle, {}, 7).present());

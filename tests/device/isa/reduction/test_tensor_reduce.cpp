@@ -9,22 +9,11 @@ namespace {
 
 const double kNan = std::nan("");
 
-/// The documented order, with one fp32 rounding per addition, written without device code.
-double sum_in_documented_order(const std::vector<double>& values) {
-  std::vector<double> partials;
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (i < 16) {
-      partials.push_back(values[i]);
-    } else {
-      partials[i % 16] = round_to(kFp32, partials[i % 16] + values[i]);
-    }
-  }
-  for (size_t half : {8, 4, 2, 1}) {
-    for (size_t l = half; l < std::min(2 * half, partials.size()); ++l) {
-      partials[l - half] = round_to(kFp32, partials[l - half] + partials[l]);
-    }
-  }
-  return partials[0];
+/// In order, with one fp32 rounding per addition, written without device code.
+double sum_in_order(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum = round_to(kFp32, sum + value);
+  return sum;
 }
 
 using Tiles = InstructionTiles<TensorReduce>;
@@ -38,28 +27,29 @@ Tiles tiles_of(Dtype dtype, std::vector<int64_t> data, std::vector<int64_t> targ
   return tiles;
 }
 
-TEST(TensorReduce, AddFollowsTheDocumentedOrderBitForBit) {
-  for (int64_t count : {1, 2, 3, 8, 15, 16, 17, 31, 32, 33, 100, 513, 4096}) {
-    Tiles tiles = tiles_of(kFp32, {3, count}, {3, 1});
-    std::vector<double> data = fill_random(tiles.bench, tiles.instruction.data, 1, -1e3, 1e3);
-    std::vector<double> expected;
-    for (int64_t p = 0; p < 3; ++p) {
-      expected.push_back(
-          sum_in_documented_order({data.begin() + p * count, data.begin() + (p + 1) * count}));
-    }
-    SCOPED_TRACE(count);
-    expect_values(tiles.run(), expected);
+/// Sums of `count` groups of `group` elements on each of `partitions`, to the bit.
+void check_sums(Dtype dtype, int64_t partitions, int64_t count, int64_t group) {
+  SCOPED_TRACE(text(name(dtype), " [", partitions, ", ", count, ", ", group, "]"));
+  InstructionBench bench;
+  TensorReduce instruction{.dst = bench.tile(kSbuf, kFp32, {partitions, count}, "dst"),
+                           .data = bench.tile(kSbuf, dtype, {partitions, count, group}, "data")};
+  fill_random(bench, instruction.data, 1, -1e3, 1e3);
+  const std::vector<double> data = bench.get(instruction.data);
+  std::vector<double> expected;
+  for (auto row = data.begin(); row != data.end(); row += group) {
+    expected.push_back(sum_in_order({row, row + group}));
   }
+  bench.run(instruction);
+  expect_values(bench.get(instruction.dst), expected);
 }
 
-TEST(TensorReduce, AddIsCloseToTheSumInDouble) {
-  Tiles tiles = tiles_of(kFp32, {128, 2048}, {128, 1});
-  std::vector<double> data = fill_random(tiles.bench, tiles.instruction.data, 1, 0, 1);
-  std::vector<double> result = tiles.run();
-  for (size_t p = 0; p < 128; ++p) {
-    double sum = 0;
-    for (size_t i = 0; i < 2048; ++i) sum += data[p * 2048 + i];
-    EXPECT_NEAR(result[p], sum, 1e-6 * sum);
+TEST(TensorReduce, AddsOneElementAfterTheOtherToTheBit) {
+  for (const Dtype dtype : {kFp32, kBf16}) {  // in place, and copied
+    for (const int64_t group : {1, 2, 3, 8, 15, 16, 17, 31, 32, 33, 100, 513, 4096}) {
+      check_sums(dtype, 3, 1, group);
+    }
+    for (const int64_t partitions : {1, 4, 5, 15, 16, 17, 37}) check_sums(dtype, partitions, 1, 50);
+    for (const int64_t count : {2, 5, 15, 16, 17, 40}) check_sums(dtype, 7, count, 19);
   }
 }
 
@@ -148,7 +138,7 @@ TEST(TensorReduce, LowPrecisionAccumulatesInFp32AndRoundsOnce) {
       bench.set(instruction.data, random_values(kPatternValues, 0, 12));
       std::vector<double> data = bench.get(instruction.data), expected;
       for (auto row = data.begin(); row != data.end(); row += kPatternElements) {
-        expected.push_back(stored(dtype, sum_in_documented_order({row, row + kPatternElements})));
+        expected.push_back(stored(dtype, sum_in_order({row, row + kPatternElements})));
       }
       bench.run(instruction);
       SCOPED_TRACE(std::string(name(dtype)));
