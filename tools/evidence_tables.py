@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fidelity_tables import ERROR_TITLES, foreign_files, number, statistics_cells, table
+from neuron_sim.fidelity.bits import known_operations
 from neuron_sim.fidelity.held_out.rows import held_out_rows
 from neuron_sim.fidelity.published.thresholds import TOLERANCE
 from neuron_sim.fidelity.report import statistics_entry
@@ -29,6 +30,13 @@ def held_out(stored: Mapping[str, Any] | None) -> list[str]:
         errors = statistics_entry(summarize(pairs))
         rows.append(statistics_cells(str(execution), errors or {}, None)[:-1])
     return [*lines, "", *table(f"profiled execution;{ERROR_TITLES}", "lrrrrrr", rows)]
+
+
+def bits() -> list[str]:
+    """What is known of the bits of each operation."""
+    operations = known_operations()
+    rows = [list(operation.values()) for operation in operations]
+    return table(";".join(operations[0]), "l" * len(rows[0]), rows)
 
 
 def thresholds(stored: Mapping[str, Any] | None) -> list[str]:

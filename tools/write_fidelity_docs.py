@@ -157,6 +157,7 @@ def _figures_of(stored: dict[str, Any]) -> dict[str, str]:
         "misses": "\n".join(tables.misses(suite)),
         "stacks": "\n".join(tables.stacks(suite)),
         "replay": "\n".join(tables.replay(stored["replay"])),
+        "bits": "\n".join(evidence_tables.bits()),
     }
 
 

@@ -23,6 +23,7 @@ from neuron_sim.terminal.suggestions import did_you_mean
 
 COMMANDS = {
     "arch": "neuron_sim.command_line.commands.arch",
+    "bits": "neuron_sim.fidelity.bits",
     "check": "neuron_sim.command_line.commands.check",
     "compare": "neuron_sim.timeline.command",
     "completion": "neuron_sim.command_line.commands.completion",
