@@ -11,8 +11,9 @@ lines of the kernel. The page of both has their lanes on one time axis.
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from neuron_sim.terminal.arguments import (
@@ -25,6 +26,7 @@ from neuron_sim.terminal.json_output import add_json
 from neuron_sim.terminal.tables import print_table
 from neuron_sim.timeline.comparison import Difference, compare_runs
 from neuron_sim.timeline.page import read_timeline, write_comparison
+from neuron_sim.timeline.recorded_run import RecordedRun
 
 SUMMARY = "compare two runs by their timeline pages"
 
@@ -49,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """An exit code. ValueError for a file that is no timeline page of one run."""
-    first, second = read_timeline(arguments.first), read_timeline(arguments.second)
+    first, second = _apart(arguments.first, arguments.second)
     differences = compare_runs(first, second)
     if arguments.timeline is not None:
         write_comparison(first, second, arguments.timeline)
@@ -62,6 +64,18 @@ def run(arguments: argparse.Namespace) -> int:
 
     print_result(arguments, rows, text)
     return comparison_code(arguments, any(each.change for each in differences))
+
+
+def _apart(*files: str) -> list[RecordedRun]:
+    """The runs of the files; those of one title get the names of their files."""
+    runs = [read_timeline(file) for file in files]
+    if runs[0].title != runs[1].title:
+        return runs
+    names = [os.path.basename(file) for file in files]
+    names = list(files) if names[0] == names[1] else names
+    titles = [f"{run.title} ({name})" for run, name in zip(runs, names, strict=True)]
+    return [replace(run, header=run.header | {"title": title})
+            for run, title in zip(runs, titles, strict=True)]  # fmt: skip
 
 
 def _printed(differences: Sequence[Difference], everything: bool) -> list[Difference]:

@@ -25,8 +25,8 @@ from neuron_sim.timeline.packing import pack, unpack
 from neuron_sim.timeline.recorded_run import RecordedRun, record_run
 
 SCRIPTS = (
-    "data.js", "lanes.js", "rows.js", "timeline.js", "overviews.js", "panels.js", "differences.js",
-    "search.js", "main.js",
+    "data.js", "colours.js", "lanes.js", "rows.js", "timeline.js", "overviews.js", "panels.js",
+    "differences.js", "search.js", "main.js",
 )  # fmt: skip
 """The parts of the script, in the order in which they need each other."""
 

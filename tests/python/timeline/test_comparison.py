@@ -162,11 +162,12 @@ def test_the_command_prints_what_differs_and_writes_the_page(pages, tmp_path, ca
     both = tmp_path / "both.html"
     assert main(["compare", *pages, "--timeline", str(both)]) == 0
     out = capsys.readouterr().out
-    assert "A: product, trn2" in out and "nc_matmul" in out
+    assert "A: product (a.html), trn2" in out and "nc_matmul" in out
     matmul = next(line.split() for line in out.splitlines() if "nc_matmul" in line)
     assert matmul == ["instruction", "nc_matmul", "6", "9", "3", "1.5"]
     assert "hbm_read_bytes" not in out  # equal in both
-    assert len(all_unpacked(both.read_text())) == 2
+    headers = [header for header, _ in all_unpacked(both.read_text())]
+    assert [each["title"] for each in headers] == ["product (a.html)", "product (b.html)"]
     assert main(["compare", *pages, "--all"]) == 0
     assert "hbm_read_bytes" in capsys.readouterr().out
 

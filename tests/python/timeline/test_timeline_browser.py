@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 from neuron_sim import _core
 from neuron_sim.timeline import record_run, write_comparison, write_timeline
-from recorded_programs import column, product
+from recorded_programs import column, product, two_cores
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="make setup installs it")
 CHROMIUM = shutil.which("chromium")
@@ -110,7 +110,7 @@ def test_a_click_shows_an_instruction_and_what_it_waited_for(page, program):
     tile = next(each for each in recording["names"]["tiles"] if each["label"] == "result")
     assert f"partition 0, byte {tile['address']}" in details
     start = column(recording, "event_start")[event]
-    assert f"{start / 1000:.3f} ns" in details
+    assert f"{start / 1e6:.3f} us" in details
     page.click("#details a >> nth=0")  # its producer
     selects(page, "nc_matmul")
     assert "Waited for by" in page.inner_text("#details")
@@ -175,6 +175,34 @@ def test_a_queue_opens_to_its_rings(page):
     page.mouse.click(box["x"] + place["x"], box["y"] + place["y"])
     until(page, rings, 0)
     assert names().count(group) == 1
+
+
+DRAWN = """() => {
+  const rows = page.timeline.visible.filter((row) => row.lane && row.track !== undefined);
+  const looks = rows.map((row) => page.timeline.look(row.lane.items[0], row).fill);
+  return Object.fromEntries(rows.map((row, i) => [row.name, looks[i]]));
+}"""
+
+
+def test_colours_are_the_same_at_every_width_and_in_every_page(context, page, tmp_path):
+    first = page.evaluate(DRAWN)
+    page.set_viewport_size({"width": 800, "height": 900})
+    until(page, "innerWidth === 800")
+    assert page.evaluate(DRAWN) == first
+    write_timeline(two_cores(), tmp_path / "other.html")
+    with opened(context, tmp_path / "other.html") as other:
+        shared = other.evaluate(DRAWN)
+        both = shared.keys() & first.keys()
+        assert both >= {"Vector", "Vector waits"} and first["Vector"] != first["Vector waits"]
+        assert {name: shared[name] for name in both} == {name: first[name] for name in both}
+    legend = page.inner_text("#legend")
+    assert all(name in legend for name in ("Tensor", "Vector", "DMA queue", "wait", "SBUF"))
+    assert "Collectives" not in legend
+
+
+def test_the_sum_over_dma_engines_says_so(page, program):
+    row = page.locator("#summary tr", has_text="16 engines: share of 16 x body").inner_text()
+    assert f"{program.time()['utilisation']['DMA']:.1%}".replace("%", " %") in row
 
 
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"

@@ -70,6 +70,7 @@ class Recording {
     this.waitsOnEvent = inBuckets(this.events, columns.wait_event);
     this.onPath = new Uint8Array(this.events);
     for (const event of columns.path_event) this.onPath[event] = 1;
+    this.colourNames = this.names.tracks.map(colourName);
     this.start = -this.phases.body[0];
     this.end = this.phases.total_time[1] - this.phases.body[0];
   }
@@ -130,15 +131,8 @@ class Recording {
   }
 }
 
-/** A time in picoseconds for people: three decimals of a nanosecond are exact. */
-function timeText(picoseconds) {
-  const size = Math.abs(picoseconds);
-  if (size >= 1e9) return (picoseconds / 1e9).toFixed(3) + " ms";
-  if (size >= 1e6) return (picoseconds / 1e6).toFixed(3) + " us";
-  return (picoseconds / 1e3).toFixed(3) + " ns";
-}
-
-const exactTime = (picoseconds) => (picoseconds / 1e3).toFixed(3) + " ns";
+/** A time in picoseconds as the whole page writes it, in the unit of the axis. */
+const timeText = (picoseconds) => (picoseconds / 1e6).toFixed(3) + " us";
 
 function bytesText(bytes) {
   for (const [unit, size] of [["MiB", 1 << 20], ["KiB", 1 << 10]]) {

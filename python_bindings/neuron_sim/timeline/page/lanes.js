@@ -137,10 +137,3 @@ class Steps {
     return result;
   }
 }
-
-/** A steady colour for a name; names that are asked for one after the other differ. */
-const hues = new Map();
-function hueOf(name) {
-  if (!hues.has(name)) hues.set(name, (hues.size * 137 + 210) % 360);
-  return hues.get(name);
-}

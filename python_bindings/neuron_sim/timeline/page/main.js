@@ -16,6 +16,7 @@ class Page {
     this.details = new Details(byId("details"), (selected, go) => this.select(selected, go));
     this.search = new Search(recordings);
     this.tip = byId("tip");
+    fillLegend(byId("legend"), recordings);
     for (const recording of recordings) {
       fillHeading(byId("runs"), recording);
       fillSummary(byId("summary"), recording);
@@ -38,8 +39,7 @@ class Page {
   setTheme(theme) {
     document.documentElement.dataset.theme = theme;
     const values = getComputedStyle(document.documentElement);
-    const names = ["back", "raised", "line", "text", "faint", "accent", "mark", "wait", "grid",
-      "lightness", "saturation"];
+    const names = ["back", "raised", "line", "text", "faint", "accent", "wait", "grid"];
     this.timeline.style = Object.fromEntries(
       names.map((name) => [name, values.getPropertyValue("--" + name).trim()]));
     this.resize();
@@ -228,7 +228,7 @@ class Page {
     const { recording, event } = under;
     const c = recording.column;
     const waits = row.kind === "waits" ? "waits for its start: " : "";
-    const lasts = exactTime(c.event_end[event] - c.event_start[event]);
+    const lasts = timeText(c.event_end[event] - c.event_start[event]);
     const source = recording.lineOf(event);
     return [`${waits}${recording.nameOf(event)}, ${lasts}`, source, recording.lines[source]]
       .filter(Boolean).join("\n");

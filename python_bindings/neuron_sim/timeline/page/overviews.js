@@ -19,13 +19,13 @@ class Minimap {
 
   /** How busy each group is over the whole launch; drawn once per size and theme. */
   paint() {
-    const { start, end, rows, style } = this.timeline;
+    const { start, end, rows } = this.timeline;
     const groups = rows.filter((row) => row.kind === "group");
     const picture = new OffscreenCanvas(Math.max(this.width, 1), this.canvas.clientHeight);
     const ctx = picture.getContext("2d");
     const height = picture.height / Math.max(groups.length, 1);
     groups.forEach((group, i) => {
-      ctx.fillStyle = `hsl(${hueOf(group.key)} ${style.saturation} ${style.lightness})`;
+      ctx.fillStyle = colourOfGroup(group.colour);
       group.load.shares(start, end, picture.width).forEach((share, x) => {
         ctx.globalAlpha = share;
         ctx.fillRect(x, i * height, 1, Math.max(height - 1, 1));
@@ -117,12 +117,11 @@ class MemoryMap {
   }
 
   drawPlace(ctx, memory, place, view) {
-    const { style } = this.timeline;
     const { top, height } = this.box(memory, place);
     const drawn = height > 3 ? height - 1 : height;
     const choose = (i) => {
       const { label } = this.tileOf(memory, place, i);
-      ctx.fillStyle = `hsl(${hueOf(label)} ${style.saturation} ${style.lightness})`;
+      ctx.fillStyle = colourOfTile(memory.kind, label);
       return label;
     };
     walkLane(place.lane, view, (i, left, right) => {
@@ -133,7 +132,7 @@ class MemoryMap {
       ctx.beginPath();
       ctx.rect(left, top, right - left - 2, height);
       ctx.clip();
-      ctx.fillStyle = style.text;
+      ctx.fillStyle = INKS.dark;
       ctx.font = "11px system-ui, sans-serif";
       ctx.fillText(label, Math.max(left, 0) + 3, top + height / 2);
       ctx.restore();
@@ -160,7 +159,7 @@ class MemoryMap {
         const i = y < top || y > top + height ? -1 : place.lane.at(time, 0);
         if (i < 0) continue;
         const tile = this.tileOf(memory, place, i);
-        const lasts = exactTime(place.lane.end[i] - place.lane.start[i]);
+        const lasts = timeText(place.lane.end[i] - place.lane.start[i]);
         const lastPartition = tile.start_partition + tile.partitions - 1;
         found.push(`${tile.label} ${tile.dtype}: partitions ${tile.start_partition} to ` +
           `${lastPartition}, bytes ${tile.address} to ${tile.address + tile.bytes - 1}, for ${lasts}`);

@@ -53,11 +53,14 @@ function fillSummary(panel, recording) {
   element("h2", "Busy", panel);
   const rows = Object.entries(recording.busy).map(([name, time]) => {
     const share = recording.utilisation[name];
+    const units = Math.round(time / (share * recording.body)) || 1;  // over which the share counts
     const bar = element("div", undefined, undefined, "bar");
     bar.style.width = share * 110 + "px";
-    return [name, timeText(time), percent(share), bar];
+    const several = `${units} ${name === "DMA" ? "engines" : "cores"}`;
+    const title = units > 1 ? `${name}, ${several}: share of ${units} x body` : name;
+    return [title, timeText(time), percent(share), bar];
   });
-  tableOf(panel, ["", "time", "share", ""], rows);
+  tableOf(panel, ["", "busy", "of the body", ""], rows);
   element("h2", "Critical path", panel);
   const parts = Object.entries(recording.path).sort((a, b) => b[1] - a[1]);
   tableOf(panel, [], parts.map(([name, time]) => {
@@ -115,10 +118,10 @@ class Details {
     element("h2", tagged(recording, `${recording.nameOf(event)} #${instance}`), panel);
     const rows = [
       ["track", recording.names.tracks[c.event_track[event]].name],
-      ["start", exactTime(c.event_start[event])],
-      ["end", exactTime(c.event_end[event])],
-      ["duration", exactTime(c.event_end[event] - c.event_start[event])],
-      ["result visible", exactTime(c.event_done[event])],
+      ["start", timeText(c.event_start[event])],
+      ["end", timeText(c.event_end[event])],
+      ["duration", timeText(c.event_end[event] - c.event_start[event])],
+      ["result visible", timeText(c.event_done[event])],
     ];
     if (c.event_bytes[event] > 0) rows.push(["bytes", String(c.event_bytes[event])]);
     if (instruction.source) rows.push(["line", element("code", instruction.source)]);
@@ -157,8 +160,8 @@ class Details {
     const cause = element("p", CAUSES[c.event_cause_kind[event]] + " ", this.panel);
     if (c.event_cause[event] !== NONE) cause.append(this.link(c.event_cause[event]));
     element("p", waited > 0
-      ? `Its engine stood ready since ${exactTime(c.instance_ready[instance])}, ` +
-        `for ${exactTime(waited)}.`
+      ? `Its engine stood ready since ${timeText(c.instance_ready[instance])}, ` +
+        `for ${timeText(waited)}.`
       : "Its engine did not wait.", this.panel);
   }
 
@@ -169,7 +172,7 @@ class Details {
       const event = c.wait_event[wait];
       return [
         event === NONE ? this.recording.names.slots[c.wait_slot[wait]] : this.link(event),
-        exactTime(c.wait_completion[wait]), exactTime(c.wait_released[wait]),
+        timeText(c.wait_completion[wait]), timeText(c.wait_released[wait]),
         wait === c.instance_bound[instance] ? "last" : "",
       ];
     });

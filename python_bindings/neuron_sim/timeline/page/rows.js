@@ -47,7 +47,7 @@ function rowsOf(recording) {
     if (!groups.has(key)) {
       const name = titleOf(track.core, track.group);
       groups.set(key, {
-        recording, key, kind: "group", name, height: ROW.group, rows: [], rings: [], open: true,
+        recording, key, kind: "group", name, colour: colourName(track), height: ROW.group, rows: [], rings: [], open: true,
       });
     }
     const group = groups.get(key);
@@ -71,6 +71,7 @@ function rowsOf(recording) {
     rows.push({
       recording, key: `counter ${counter.core} ${counter.name}`, kind: "counter",
       name: titleOf(counter.core, counter.name), height: ROW.counter, steps, unit: counter.unit,
+      colour: counter.name,
     });
   });
   return rows;

@@ -158,16 +158,20 @@ class Timeline {
     ctx.fillText("at most " + valueText(row.steps.most, row.unit), 6, row.top + 25, GUTTER - 12);
   }
 
-  colour(item, row) {
+  /** Colour and opacity of a slice, and the colour of its label. */
+  look(item, row) {
     const { style } = this;
     const { recording } = row;
-    if (row.kind === "waits") return style.wait;
-    if (row.kind === "launch") return item === 1 ? style.line : style.raised;
+    const plain = (fill) => ({ fill, opacity: 1, ink: style.text });
+    if (row.kind === "waits") return plain(style.wait);
+    if (row.kind === "launch") return plain(item === 1 ? style.line : style.raised);
     const event = this.eventOf(row, item);
-    if (row.kind === "path" && !recording.column.path_works[item]) return style.wait;
-    if (this.matching && !this.matching.get(recording)[event]) return style.raised;
-    const name = recording.names.instructions[recording.instructionOf(event)].name;
-    return `hsl(${hueOf(name)} ${style.saturation} ${style.lightness})`;
+    if (row.kind === "path" && !recording.column.path_works[item]) return plain(style.wait);
+    if (this.matching && !this.matching.get(recording)[event]) return plain(style.raised);
+    const fill = COLOURS[recording.colourNames[recording.column.event_track[event]]];
+    return OVERHEADS.includes(recording.column.event_kind[event])
+      ? { fill, opacity: PALER, ink: style.text }
+      : { fill, opacity: 1, ink: inkOn(fill) };
   }
 
   drawLane(ctx, row, view) {
@@ -184,8 +188,11 @@ class Timeline {
     ctx.font = "11px system-ui, sans-serif";
     walkLane(row.lane, view, (i, left, right) => {
       const item = row.lane.items[i];
-      ctx.fillStyle = this.colour(item, row);
+      const look = this.look(item, row);
+      ctx.globalAlpha = look.opacity;
+      ctx.fillStyle = look.fill;
       ctx.fillRect(left, 0, right - left - 0.5, inner);
+      ctx.globalAlpha = 1;
       const event = this.eventOf(row, item);
       mark(event, left, right - left - 0.5);
       if (event !== NONE && event === selected) {
@@ -194,7 +201,7 @@ class Timeline {
         ctx.strokeRect(left + 1, 1, right - left - 2.5, inner - 2);
       }
       if (right - left < 26 || inner < 14) return;
-      ctx.fillStyle = style.text;
+      ctx.fillStyle = look.ink;
       const label = row.texts ? row.texts[item] : recording.nameOf(event);
       ctx.save();
       ctx.beginPath();
@@ -203,8 +210,9 @@ class Timeline {
       ctx.fillText(label, Math.max(left, 0) + 3, inner / 2 + 0.5);
       ctx.restore();
     }, (i, pixel, share) => {
-      ctx.globalAlpha = 0.3 + 0.7 * share;
-      ctx.fillStyle = this.colour(row.lane.items[i], row);
+      const look = this.look(row.lane.items[i], row);
+      ctx.globalAlpha = (0.3 + 0.7 * share) * look.opacity;
+      ctx.fillStyle = look.fill;
       ctx.fillRect(pixel, 0, 1, inner);
       ctx.globalAlpha = 1;
       mark(row.lane.items[i], pixel, 1);
@@ -212,7 +220,7 @@ class Timeline {
   }
 
   drawShare(ctx, row, view) {
-    ctx.fillStyle = this.style.faint;
+    ctx.fillStyle = colourOfGroup(row.colour);
     row.load.shares(view.from, view.to, Math.ceil(view.width)).forEach((share, x) => {
       if (share <= 0) return;
       const height = Math.max(share * row.height, 1);
@@ -223,7 +231,7 @@ class Timeline {
   drawCounter(ctx, row, view) {
     const scale = (view.to - view.from) / view.width;
     const most = row.most || 1;
-    ctx.fillStyle = `hsl(${hueOf(row.unit)} ${this.style.saturation} ${this.style.lightness})`;
+    ctx.fillStyle = colourOfGroup(row.colour);
     for (let x = 0; x < view.width; ++x) {
       const from = view.from + x * scale;
       const height = (row.steps.largest(from, from + scale) / most) * row.height;
@@ -271,9 +279,8 @@ class Timeline {
 
 /** A tick of the ruler: no more decimals than the steps need. */
 function tickText(time, step) {
-  const [unit, size] = step >= 1e8 ? ["ms", 1e9] : step >= 1e5 ? ["us", 1e6] : ["ns", 1e3];
-  const decimals = Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9));
-  return (time / size).toFixed(decimals) + " " + unit;
+  const decimals = Math.max(0, Math.ceil(-Math.log10(step / 1e6) - 1e-9));
+  return (time / 1e6).toFixed(decimals) + " us";
 }
 
 function valueText(value, unit) {
