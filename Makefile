@@ -73,7 +73,7 @@ test-versions: package
 # The browser is large, so only this target installs it; elsewhere the tests are skipped.
 test-browser: package
 	@$(IN_VENV) tools/install_browser.sh
-	@$(IN_VENV) python -m pytest -q tests/python/timeline/test_timeline_browser.py
+	@$(IN_VENV) python -m pytest -q tests/python/timeline -k browser
 
 # Cases of each class, from this seed on.
 CASES ?= 1000

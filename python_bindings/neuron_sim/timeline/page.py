@@ -26,7 +26,8 @@ from neuron_sim.timeline.recorded_run import RecordedRun, record_run
 
 SCRIPTS = (
     "data.js", "colours.js", "lanes.js", "rows.js", "timeline.js", "overviews.js", "panels.js",
-    "differences.js", "search.js", "main.js",
+    "differences.js", "search.js", "tables.js", "tallies.js", "sums.js", "view.js", "pointer.js",
+    "main.js",
 )  # fmt: skip
 """The parts of the script, in the order in which they need each other."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,8 +44,30 @@ def record_run(program: Any, log: Sequence[int] = (), title: str | None = None) 
         "utilisation": program.time(log=list(log))["utilisation"],
         "totals": program.counters(log=list(log)),
         "lines": code_of(each["source"] for each in recording["names"]["instructions"]),
+        "sources": sources_of(each["source"] for each in recording["names"]["instructions"]),
     }
     return RecordedRun(header, {name: column(recording, name) for name in recording["columns"]})
+
+
+_LONGEST_SOURCE = 5_000
+"""Lines between the first and the last instruction of a file that a page takes."""
+
+
+def sources_of(sources: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """The code from the first to the last line of "file:line"s, by file, of those that are there to
+    read: the number of its first line, and its lines without the indentation that all have."""
+    places: dict[str, list[int]] = {}
+    for source in sources:
+        file, _, line = source.rpartition(":")
+        if line.isdecimal():
+            places.setdefault(file, []).append(int(line))
+    found = {}
+    for file, lines in places.items():
+        first, last = min(lines), max(lines)
+        text = "".join(linecache.getlines(file)[first - 1 : last])
+        if text and last - first < _LONGEST_SOURCE:
+            found[file] = {"first": first, "lines": textwrap.dedent(text).splitlines()}
+    return found
 
 
 def code_of(sources: Iterable[str]) -> dict[str, str]:

@@ -3,80 +3,14 @@
 What follows an action is waited for, long enough for a machine that has much else to do."""
 
 import re
-import shutil
-from contextlib import contextmanager
 
 import pytest
 from neuron_sim import _core
 from neuron_sim.timeline import record_run, write_comparison, write_timeline
+from page_browser import needs_browser, opened, selects, shown, sync_api, until
 from recorded_programs import column, product, two_cores
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="make setup installs it")
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Debian's chromium is not installed")
-
-OPTIONS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-PATIENCE = 180_000
-"""Milliseconds after which what a test waits for is not going to happen."""
-
-
-@pytest.fixture(scope="module")
-def program():
-    return product()
-
-
-@pytest.fixture(scope="module")
-def context(tmp_path_factory):
-    with sync_api.sync_playwright() as playwright:
-        context = playwright.chromium.launch_persistent_context(
-            str(tmp_path_factory.mktemp("profile")), executable_path=CHROMIUM, args=OPTIONS,
-            headless=True, viewport={"width": 1280, "height": 900}, timeout=PATIENCE,
-        )  # fmt: skip
-        context.set_default_timeout(PATIENCE)
-        sync_api.expect.set_options(timeout=PATIENCE)
-        yield context
-        context.close()
-
-
-@pytest.fixture
-def page(context, program, tmp_path):
-    path = tmp_path / "timeline.html"
-    write_timeline(program, path)
-    with opened(context, path) as page:
-        yield page
-
-
-@contextmanager
-def opened(context, path):
-    """The page of a file, which must make no error and no request."""
-    page = context.new_page()
-    errors, requests = [], []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: message.type == "error" and errors.append(message.text))
-    page.on("request", lambda request: requests.append(request.url))
-    page.goto(path.as_uri())
-    page.wait_for_selector("html[data-ready]")
-    yield page
-    page.close()
-    assert errors == []
-    assert all(url.startswith(("file:", "data:")) for url in requests)
-
-
-def shown(page):
-    return page.evaluate("[page.timeline.from, page.timeline.to]")
-
-
-def until(page, condition, argument=None):
-    """Waits for a condition, a JavaScript function of the argument."""
-    page.wait_for_function(condition, arg=argument)
-
-
-def selects(page, name):
-    """Waits until the panel shows an instruction of that name."""
-    sync_api.expect(page.locator("#details h2").first).to_contain_text(name)
+pytestmark = needs_browser
 
 
 def test_the_page_sums_to_the_counters_of_the_timeline(page, program):
@@ -111,7 +45,7 @@ def test_a_click_shows_an_instruction_and_what_it_waited_for(page, program):
     assert f"partition 0, byte {tile['address']}" in details
     start = column(recording, "event_start")[event]
     assert f"{start / 1e6:.3f} us" in details
-    page.click("#details a >> nth=0")  # its producer
+    page.click("#details a:text('nc_matmul') >> nth=0")  # its producer
     selects(page, "nc_matmul")
     assert "Waited for by" in page.inner_text("#details")
 
@@ -311,7 +245,7 @@ WIDER = """boxes => [...document.querySelectorAll(boxes)]
   .filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.id || each.tagName)"""
 
 
-@pytest.mark.parametrize("width", [1280, 1920])
+@pytest.mark.parametrize("width", [800, 1280, 1920])
 def test_long_names_widen_nothing(context, tmp_path, width):
     name = "convolution: " + ", ".join(["operand [1, 256, 224, 224] float32"] * 8)
     first, second = (record_run(product(loops), title=name) for loops in (2, 1))
@@ -319,7 +253,7 @@ def test_long_names_widen_nothing(context, tmp_path, width):
     with opened(context, tmp_path / "both.html") as page:
         page.set_viewport_size({"width": width, "height": 900})
         until(page, "width => innerWidth === width", width)
-        for tab in ("differences", "summary", "help"):
+        for tab in ("differences", "summary", "sums", "help"):
             page.click(f"#tab-{tab}")
             sync_api.expect(page.locator(f"#{tab}")).to_be_visible()
             assert page.evaluate(WIDER, BOXES) == []

@@ -9,6 +9,7 @@ import pytest
 from neuron_sim import settings
 from neuron_sim.run import environment
 from neuron_sim.timeline import timeline_page, write_timeline
+from neuron_sim.timeline.recorded_run import sources_of
 from page_content import unpacked
 from recorded_programs import chain, column, product
 
@@ -81,6 +82,17 @@ def test_a_title_is_text_and_nothing_else():
 def test_a_page_that_cannot_be_written_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError, match="missing"):
         write_timeline(product(), tmp_path / "missing" / "page.html")
+
+
+def test_the_code_between_instructions_is_there_without_common_indentation(tmp_path):
+    (tmp_path / "kernel.py").write_text("def f():\n    a()\n\n    if b:\n        c()\n    d()\n")
+    places = [f"{tmp_path}/kernel.py:{line}" for line in (5, 2, 5)]
+    assert sources_of([*places, "", f"{tmp_path}/missing.py:3"]) == {
+        f"{tmp_path}/kernel.py": {"first": 2, "lines": ["a()", "", "if b:", "    c()"]}
+    }
+    (tmp_path / "long.py").write_text("x\n" * 5001)
+    for last, count in ((5000, 1), (5001, 0)):
+        assert len(sources_of(f"{tmp_path}/long.py:{line}" for line in (1, last))) == count
 
 
 SCRIPT = """

@@ -5,7 +5,9 @@ const COLOURS = {
   Tensor: "#2b59f0", Vector: "#c2096e", Scalar: "#996909", GpSimd: "#7751ad", Sync: "#e5548e",
   DMA: "#009ac0", Collectives: "#a4962c",
 };
-const MEMORY_COLOURS = { SBUF: ["#8fb8a6", "#79a491", "#a6cabb"], PSUM: ["#c3a9b4", "#b294a2", "#d4bfc8"] };
+const MEMORY_COLOURS = {
+  SBUF: ["#8fb8a6", "#79a491", "#a6cabb"], PSUM: ["#c3a9b4", "#b294a2", "#d4bfc8"],
+};
 const INKS = { dark: "#14171c", light: "#ffffff" };
 const OVERHEADS = [KIND.table, KIND.generation, KIND.trigger];
 const PALER = 0.55;  // the opacity of what an engine does besides the work of instructions

@@ -106,7 +106,11 @@ class Recording {
   }
 
   lineOf(event) {
-    return this.names.instructions[this.instructionOf(event)].source;
+    return this.sourceOf(this.column.event_instance[event]);
+  }
+
+  sourceOf(instance) {
+    return this.names.instructions[this.column.instance_instruction[instance]].source;
   }
 
   /** The event that stands for an instance: its work, not its waits. */
@@ -139,4 +143,15 @@ function bytesText(bytes) {
     if (Math.abs(bytes) >= size) return (bytes / size).toFixed(bytes % size ? 1 : 0) + " " + unit;
   }
   return bytes + " B";
+}
+
+/** A tick of the ruler: no more decimals than the steps need. */
+function tickText(time, step) {
+  const decimals = Math.max(0, Math.ceil(-Math.log10(step / 1e6) - 1e-9));
+  return (time / 1e6).toFixed(decimals) + " us";
+}
+
+function valueText(value, unit) {
+  if (unit === "bytes") return bytesText(value);
+  return (Number.isInteger(value) ? value : value.toFixed(1)) + " " + unit;
 }

@@ -1,6 +1,4 @@
-/* Puts the parts together: sizes, themes, mouse and keyboard. */
-
-const TABS = ["differences", "summary", "details", "help"];
+/* Puts the parts together: sizes, themes, tabs and keyboard. */
 
 /** The page of one recording, or of two with rows of differences. */
 class Page {
@@ -13,27 +11,32 @@ class Page {
     this.memory = new MemoryMap(byId("memory"), this.timeline, recordings);
     byId("memory").hidden = this.memory.memories.length === 0;
     document.body.classList.toggle("two-runs", recordings.length > 1);
-    this.details = new Details(byId("details"), (selected, go) => this.select(selected, go));
+    this.details = new Details(byId("details"), this);
     this.search = new Search(recordings);
-    this.tip = byId("tip");
+    this.tables = tablesOf(this);
     fillLegend(byId("legend"), recordings);
     for (const recording of recordings) {
       fillHeading(byId("runs"), recording);
       fillSummary(byId("summary"), recording);
     }
+    this.openTab("summary");
     if (recordings.length > 1) {
       fillDifferences(byId("differences"), differences);
       byId("tab-differences").hidden = false;
       this.openTab("differences");
     }
     this.connectButtons(byId);
-    this.connectLanes(byId("lanes"));
-    this.connectMinimap(byId("minimap"));
-    this.connectMemory(byId("memory"));
+    this.connectSearch(byId("search"));
+    this.pointer = new Pointer(this, this.canvases);
+    connectSplitter(byId("side-splitter"), "--side");
+    connectSplitter(byId("memory-splitter"), "--memory");
+    byId("memory-splitter").hidden = byId("memory").hidden;
     document.addEventListener("keydown", (key) => this.onKey(key));
     new ResizeObserver(() => this.resize()).observe(byId("view"));
     dark.onchange = () => this.setTheme(dark.matches ? "dark" : "light");
     this.setTheme(document.documentElement.dataset.theme);
+    if (location.hash) goTo(this, location.hash);
+    window.onhashchange = () => goTo(this, location.hash);
   }
 
   setTheme(theme) {
@@ -69,15 +72,20 @@ class Page {
     this.timeline.draw();
     this.minimap.draw();
     if (this.memory.memories.length) this.memory.draw();
+    clearTimeout(this.addressing);  // browsers limit how often an address may change
+    this.addressing = setTimeout(() => history.replaceState(null, "", addressOf(this)), 300);
   }
 
-  /** Selects {recording, event}, or nothing with null; `go`: and moves the view there. */
+  /** Selects {recording, event}, or nothing with null; `go`: and moves the view there. The open tab
+   * of lines stays and shows its line. */
   select(selected, go) {
     this.timeline.selected = selected;
     if (!selected) return this.redraw();
     const { recording, event } = selected;
     this.details.show(selected);
-    this.openTab("details");
+    if (this.tab === "lines") this.showLine(recording, recording.lineOf(event));
+    else this.openTab("details");
+    document.getElementById("spoken").textContent = this.details.spoken(selected);
     const { event_start: start, event_end: end } = recording.column;
     const { from, to } = this.timeline;
     if (go && (end[event] < from || start[event] > to)) {
@@ -116,10 +124,74 @@ class Page {
     }
   }
 
+  /** Opens the tab of lines at one. */
+  showLine(recording, source) {
+    this.tables.lines.current = recording.tag + source;
+    this.openTab("lines");
+  }
+
+  /** Marks the instances that `wanted` says, as a search marks what it finds. */
+  mark(recording, wanted) {
+    const { event_instance: instances } = recording.column;
+    this.search.mark(this.recordings.map((each) => each === recording
+      ? Uint8Array.from(instances, (instance) => (wanted(instance) ? 1 : 0))
+      : new Uint8Array(each.events)));
+    this.showMatches(`${this.search.found.length} marked`);
+  }
+
+  /** Marks what the search field names, and leaves only that in the tables. */
+  find() {
+    const text = document.getElementById("search").value.trim();
+    this.search.find(text);
+    for (const table of Object.values(this.tables)) table.filter = text.toLowerCase();
+    this.tables[this.tab]?.show();
+    this.showMatches(text ? `${this.search.found.length} found` : "");
+  }
+
+  showMatches(text) {
+    this.timeline.matching = this.search.matching;
+    document.getElementById("matches").textContent = text;
+    this.redraw();
+  }
+
+  /** Chooses a range of time, [from, to) or null, and shows its sums. */
+  setRange(range) {
+    this.timeline.range = range;
+    this.openTab("sums");
+    this.redraw();
+  }
+
+  setMarkers(times) {
+    this.timeline.markers = [...times].sort((a, b) => a - b);
+    this.openTab("sums");
+    this.redraw();
+  }
+
   openTab(name) {
-    for (const tab of TABS) {
-      document.getElementById(tab).hidden = tab !== name;
-      document.getElementById("tab-" + tab).setAttribute("aria-selected", String(tab === name));
+    this.tab = name;
+    for (const tab of document.querySelectorAll("[role=tab]")) {
+      const chosen = tab.id === "tab-" + name;
+      document.getElementById(tab.getAttribute("aria-controls")).hidden = !chosen;
+      tab.setAttribute("aria-selected", String(chosen));
+      tab.tabIndex = chosen ? 0 : -1;
+    }
+    this.tables[name]?.show();
+    if (name === "sums") fillSums(document.getElementById("sums"), this);
+  }
+
+  connectTabs() {
+    const tabs = [...document.querySelectorAll("[role=tab]")];
+    for (const tab of tabs) {
+      tab.onclick = () => this.openTab(tab.id.slice("tab-".length));
+      tab.onkeydown = (key) => {
+        const by = { ArrowLeft: -1, ArrowRight: 1 }[key.key];
+        if (!by) return;
+        key.stopPropagation();
+        const shown = tabs.filter((each) => !each.hidden);
+        const next = shown[(shown.indexOf(tab) + by + shown.length) % shown.length];
+        next.click();
+        next.focus();
+      };
     }
   }
 
@@ -128,16 +200,12 @@ class Page {
     byId("fit-selection").onclick = () => this.onAction("f");
     byId("path").onclick = () => this.onAction("p");
     byId("theme").onclick = () => this.onAction("t");
-    for (const tab of TABS) {
-      byId("tab-" + tab).onclick = () => this.openTab(tab);
-    }
-    const input = byId("search");
-    input.oninput = () => {
-      this.search.find(input.value);
-      this.timeline.matching = this.search.matching;
-      byId("matches").textContent = input.value.trim() ? `${this.search.found.length} found` : "";
-      this.redraw();
-    };
+    byId("picture").onclick = async () => save("timeline.png", await picture(this));
+    this.connectTabs();
+  }
+
+  connectSearch(input) {
+    input.oninput = () => this.find();
     input.onkeydown = (key) => {
       key.stopPropagation();
       if (key.key === "Escape") {
@@ -149,97 +217,6 @@ class Page {
       const found = this.search.next(this.timeline.selected, key.shiftKey ? -1 : 1);
       if (found) this.select(found, true);
     };
-  }
-
-  connectLanes(canvas) {
-    const { timeline } = this;
-    canvas.addEventListener("wheel", (wheel) => {
-      wheel.preventDefault();
-      if (wheel.shiftKey) timeline.scrollBy(wheel.deltaY || wheel.deltaX);
-      else if (Math.abs(wheel.deltaX) > Math.abs(wheel.deltaY)) {
-        timeline.pan(wheel.deltaX / timeline.width);
-      } else timeline.zoom(1.0015 ** wheel.deltaY, timeline.timeAt(wheel.offsetX));
-      this.redraw();
-    }, { passive: false });
-    let drag = null;
-    canvas.onpointerdown = (point) => {
-      canvas.setPointerCapture(point.pointerId);
-      drag = { x: point.offsetX, y: point.offsetY, moved: 0 };
-    };
-    canvas.onpointermove = (point) => {
-      if (!drag) return this.showTip(point, this.tipAt(point.offsetX, point.offsetY));
-      const [x, y] = [point.offsetX - drag.x, point.offsetY - drag.y];
-      drag.moved += Math.abs(x) + Math.abs(y);
-      timeline.pan(-x / timeline.width);
-      timeline.scrollBy(-y);
-      drag.x = point.offsetX;
-      drag.y = point.offsetY;
-      this.redraw();
-    };
-    canvas.onpointerup = (point) => {
-      const clicked = drag && drag.moved < 4;
-      drag = null;
-      if (clicked) this.click(point.offsetX, point.offsetY);
-    };
-    canvas.onpointerleave = () => { this.tip.hidden = true; };
-    canvas.ondblclick = () => this.zoomToSelected();
-  }
-
-  click(x, y) {
-    const row = this.timeline.rowAt(y);
-    if (row?.kind === "group" && x < GUTTER) {
-      turnGroup(row);
-      this.timeline.layOut();
-      this.timeline.scrollBy(0);
-      return this.redraw();
-    }
-    this.select(this.timeline.eventAt(x, y), false);
-  }
-
-  connectMinimap(canvas) {
-    const move = (point) => {
-      if (point.buttons === 0) return;
-      const { from, to } = this.timeline;
-      const middle = this.minimap.timeAt(point.offsetX);
-      this.timeline.show(middle - (to - from) / 2, middle + (to - from) / 2);
-      this.redraw();
-    };
-    canvas.onpointerdown = (point) => {
-      canvas.setPointerCapture(point.pointerId);
-      move(point);
-    };
-    canvas.onpointermove = move;
-  }
-
-  connectMemory(canvas) {
-    canvas.onpointermove = (point) => {
-      this.showTip(point, this.memory.textAt(point.offsetX, point.offsetY));
-    };
-    canvas.onpointerleave = () => { this.tip.hidden = true; };
-  }
-
-  tipAt(x, y) {
-    const row = this.timeline.rowAt(y);
-    if (row?.kind === "counter" && x > GUTTER) {
-      return `${row.name}: ${valueText(row.steps.at(this.timeline.timeAt(x)), row.unit)}`;
-    }
-    const under = this.timeline.eventAt(x, y);
-    if (!under) return "";
-    const { recording, event } = under;
-    const c = recording.column;
-    const waits = row.kind === "waits" ? "waits for its start: " : "";
-    const lasts = timeText(c.event_end[event] - c.event_start[event]);
-    const source = recording.lineOf(event);
-    return [`${waits}${recording.nameOf(event)}, ${lasts}`, source, recording.lines[source]]
-      .filter(Boolean).join("\n");
-  }
-
-  showTip(point, text) {
-    this.tip.hidden = text === "";
-    this.tip.textContent = text;
-    const left = Math.min(point.clientX + 14, innerWidth - 430);
-    this.tip.style.left = left + "px";
-    this.tip.style.top = Math.min(point.clientY + 14, innerHeight - 90) + "px";
   }
 
   onKey(key) {
@@ -267,8 +244,13 @@ class Page {
         dark.onchange = null;  // who chooses a theme keeps it
         this.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
       },
+      m: () => this.setMarkers([
+        ...timeline.markers, this.pointer.time ?? (timeline.from + timeline.to) / 2]),
       "/": () => document.getElementById("search").focus(),
-      Escape: () => this.select(null),
+      Escape: () => {
+        this.select(null);
+        this.find();
+      },
     };
     if (!(key in actions)) return false;
     actions[key]();

@@ -41,9 +41,19 @@ function fillHeading(heading, recording) {
     `${recording.events} events`].join(" · "), line);
 }
 
+/** Over how many units, DMA engines or cores, a busy time is a sum. */
+const unitsOf = ({ busy, utilisation, body }, name) =>
+  Math.round(busy[name] / (utilisation[name] * body)) || 1;
+
+const unitsTitle = (name, units, span) => (units === 1 ? name
+  : `${name}, ${units} ${name === "DMA" ? "engines" : "cores"}: share of ${units} x ${span}`);
+
 function fillSummary(panel, recording) {
   const phase = (name) => durationOf(recording, name);
   if (recording.tag) element("h2", `${recording.tag}: ${recording.title}`, panel);
+  element("h2", "What bounds it", panel);
+  element("p", recording.advice.bound, panel);
+  element("p", recording.advice.roofline, panel);
   element("h2", "Times", panel);
   tableOf(panel, [], [
     ["body: first instruction to last completion", timeText(phase("body"))],
@@ -53,12 +63,10 @@ function fillSummary(panel, recording) {
   element("h2", "Busy", panel);
   const rows = Object.entries(recording.busy).map(([name, time]) => {
     const share = recording.utilisation[name];
-    const units = Math.round(time / (share * recording.body)) || 1;  // over which the share counts
+    const units = unitsOf(recording, name);
     const bar = element("div", undefined, undefined, "bar");
     bar.style.width = share * 110 + "px";
-    const several = `${units} ${name === "DMA" ? "engines" : "cores"}`;
-    const title = units > 1 ? `${name}, ${several}: share of ${units} x body` : name;
-    return [title, timeText(time), percent(share), bar];
+    return [unitsTitle(name, units, "body"), timeText(time), percent(share), bar];
   });
   tableOf(panel, ["", "busy", "of the body", ""], rows);
   element("h2", "Critical path", panel);
@@ -70,9 +78,6 @@ function fillSummary(panel, recording) {
 }
 
 function fillAdvice(panel, advice) {
-  element("h2", "What bounds it", panel);
-  element("p", advice.bound, panel);
-  element("p", advice.roofline, panel);
   element("h2", "Twice as fast", panel);
   tableOf(panel, ["resource", "body", "saved"], advice.what_if.map((each) => {
     return [each.resource, timeText(each.body_us * 1e6), percent(each.saved)];
@@ -93,9 +98,10 @@ const CAUSES = [
 ];
 
 class Details {
-  constructor(panel, select) {
+  constructor(panel, page) {
     this.panel = panel;
-    this.select = select;
+    this.select = (selected, go) => page.select(selected, go);
+    this.showLine = (recording, source) => page.showLine(recording, source);
   }
 
   link(event) {
@@ -106,6 +112,21 @@ class Details {
     link.onclick = () => this.select({ recording, event }, true);
     link.onkeydown = (key) => key.key === "Enter" && link.onclick();
     return link;
+  }
+
+  lineLink(source) {
+    const link = element("a", source);
+    link.tabIndex = 0;
+    link.onclick = () => this.showLine(this.recording, source);
+    link.onkeydown = (key) => key.key === "Enter" && link.onclick();
+    return link;
+  }
+
+  /** An event in one sentence, for screen readers. */
+  spoken({ recording, event }) {
+    const { event_start: start, event_end: end, event_track: track } = recording.column;
+    return `${recording.nameOf(event)}, ${recording.names.tracks[track[event]].name}, from ` +
+      `${timeText(start[event])} for ${timeText(end[event] - start[event])}`;
   }
 
   show({ recording, event }) {
@@ -124,7 +145,7 @@ class Details {
       ["result visible", timeText(c.event_done[event])],
     ];
     if (c.event_bytes[event] > 0) rows.push(["bytes", String(c.event_bytes[event])]);
-    if (instruction.source) rows.push(["line", element("code", instruction.source)]);
+    if (instruction.source) rows.push(["line", this.lineLink(instruction.source)]);
     const code = recording.lines[instruction.source];
     if (code) rows.push(["code", element("code", code)]);
     rows.push(["critical path", recording.onPath[event] ? "yes" : "no"]);

@@ -47,7 +47,8 @@ function rowsOf(recording) {
     if (!groups.has(key)) {
       const name = titleOf(track.core, track.group);
       groups.set(key, {
-        recording, key, kind: "group", name, colour: colourName(track), height: ROW.group, rows: [], rings: [], open: true,
+        recording, key, kind: "group", name, colour: colourName(track), height: ROW.group,
+        rows: [], rings: [], open: true,
       });
     }
     const group = groups.get(key);

@@ -17,7 +17,11 @@ class Search {
     this.found = new Uint32Array(0);
     this.matching = null;
     if (!wanted) return;
-    const flags = this.recordings.map((recording, i) => this.flags(recording, this.texts[i], wanted));
+    this.mark(this.recordings.map((recording, i) => this.flags(recording, this.texts[i], wanted)));
+  }
+
+  /** Takes for found what has a flag, by recording and event. */
+  mark(flags) {
     this.matching = new Map(this.recordings.map((recording, i) => [recording, flags[i]]));
     const total = this.recordings.reduce((sum, recording) => sum + recording.events, 0);
     const [start, ids] = [new Float64Array(total), []];

@@ -4,7 +4,7 @@ const GUTTER = 168;
 const RULER = 22;
 
 /** One time axis for all recordings. `selected` is {recording, event} or null; `matching` what a
- * search found, by recording, or null without one. */
+ * search found, by recording, or null without one; `range` and `markers` are chosen times. */
 class Timeline {
   constructor(canvas, recordings, rows) {
     this.canvas = canvas;
@@ -18,6 +18,8 @@ class Timeline {
     this.selected = null;
     this.matching = null;
     this.marksPath = true;
+    this.range = null;
+    this.markers = [];
     this.layOut();
   }
 
@@ -111,6 +113,30 @@ class Timeline {
     }
     this.drawArrows(ctx);
     ctx.restore();
+    this.drawRange(ctx, height);
+  }
+
+  /** The chosen range, the rest under a veil, and markers with their numbers. */
+  drawRange(ctx, height) {
+    const { style } = this;
+    if (this.range) {
+      const [left, right] = this.range.map((time) =>
+        Math.min(Math.max(this.xOf(time), GUTTER), GUTTER + this.width));
+      ctx.globalAlpha = 0.55;
+      ctx.fillStyle = style.back;
+      ctx.fillRect(GUTTER, RULER, left - GUTTER, height);
+      ctx.fillRect(right, RULER, GUTTER + this.width - right, height);
+      ctx.globalAlpha = 1;
+      ctx.fillStyle = style.accent;
+      ctx.fillRect(left, RULER - 4, right - left, 3);
+    }
+    this.markers.forEach((time, i) => {
+      const x = Math.round(this.xOf(time));
+      if (x < GUTTER) return;
+      ctx.fillStyle = style.accent;
+      ctx.fillRect(x, 0, 1, height);
+      ctx.fillText(String(i + 1), x + 3, 6);
+    });
   }
 
   drawGrid(ctx, height) {
@@ -275,15 +301,4 @@ class Timeline {
     ctx.stroke();
     ctx.fillRect(x1 - 4, y1 - 3, 4, 6);
   }
-}
-
-/** A tick of the ruler: no more decimals than the steps need. */
-function tickText(time, step) {
-  const decimals = Math.max(0, Math.ceil(-Math.log10(step / 1e6) - 1e-9));
-  return (time / 1e6).toFixed(decimals) + " us";
-}
-
-function valueText(value, unit) {
-  if (unit === "bytes") return bytesText(value);
-  return (Number.isInteger(value) ? value : value.toFixed(1)) + " " + unit;
 }
