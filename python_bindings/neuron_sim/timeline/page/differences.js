@@ -6,8 +6,23 @@ const GROUPS = {
 };
 const LINES = 20;
 
+/** Which run is faster, and which parts of the critical path make it so. */
+function reasonText(rows) {
+  const body = rows.find((row) => row.group === "time" && row.name === "body");
+  const change = (row) => (row.second ?? 0) - (row.first ?? 0);
+  const by = change(body);
+  if (by === 0) return `The bodies of A and B take the same time, ${timeText(body.first)}.`;
+  const reasons = rows.filter((row) => row.group === "critical path" && change(row) * by > 0)
+    .sort((a, b) => Math.abs(change(b)) - Math.abs(change(a))).slice(0, 3)
+    .map((row) => `${row.name} ${timeText(Math.abs(change(row)))} less`);
+  const slower = Math.max(body.first, body.second);
+  return `${by < 0 ? "B" : "A"} is faster: its body takes ${timeText(Math.abs(by))} ` +
+    `(${percent(Math.abs(by) / slower)}) less, on the critical path ${reasons.join(", ")}.`;
+}
+
 /** Fills the panel from rows of ../comparison.py; figures that are equal are only counted. */
 function fillDifferences(panel, rows) {
+  element("p", reasonText(rows), panel);
   for (const [group, heading] of Object.entries(GROUPS)) {
     const all = rows.filter((row) => row.group === group);
     const shown = all.filter((row) => group === "time" || row.first !== row.second);
