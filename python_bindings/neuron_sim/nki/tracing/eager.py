@@ -25,7 +25,8 @@ class EagerRun:
         self._arrays = arrays
         self._run = _core.EagerRun(trace._builder)
         for number, array in enumerate(arrays):
-            self._run.bind(number, array)
+            # As integers: bf16 and fp8 have no name there.
+            self._run.bind(number, array.view(f"u{array.itemsize}"))
 
     def contents(self) -> list:
         """An array per argument of the kernel."""

@@ -145,6 +145,22 @@ def test_a_kernel_has_the_bytes_of_the_usual_run(kernel, arrays):
     assert usual == eager
 
 
+@pytest.mark.parametrize("dtype", [
+    "float32", "bfloat16", "float16", "float8_e4m3", "float8_e5m2", "int32", "uint32", "int16",
+    "uint16", "int8", "uint8",
+])  # fmt: skip
+def test_arguments_of_every_dtype_have_the_bytes_of_the_usual_run(dtype):
+    @nki.jit
+    def kernel(a, b):
+        out = nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm)
+        nl.store(out, nl.add(nl.load(a), nl.load(b)))
+        return out
+
+    a, b = (np.arange(12 * k).reshape(k, 12)[:1].astype(getattr(nl, dtype).numpy) for k in (1, 2))
+    usual, eager = both(kernel, a, b)
+    assert usual == eager and usual[0] == (a + b).tobytes() != a.tobytes()
+
+
 def test_the_vendors_simulation_has_the_bytes_of_the_usual_run():
     @old.jit
     def kernel(a):
