@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import traceback
-from types import TracebackType
+from types import CodeType, TracebackType
 
 REMARK = "(neuron-sim run --full-traceback shows the frames of the simulator)"
 
@@ -31,16 +31,19 @@ def _callers(error: BaseException) -> list[traceback.FrameSummary]:
 
     steps = traceback.walk_tb(error.__traceback__)
     kept = [(frame, line) for frame, line in steps if not is_internal(frame.f_code)]
-    frames = list(traceback.StackSummary.extract(iter(kept)))
     notes = getattr(error, "__notes__", ())
-    if frames and any(_shows(note, frames[-1]) for note in notes):
-        frames.pop()
-    return frames
+    if kept and any(_is_within(note, kept[-1][0].f_code) for note in notes):
+        kept.pop()
+    return list(traceback.StackSummary.extract(iter(kept)))
 
 
-def _shows(note: str, frame: traceback.FrameSummary) -> bool:
-    place = f'  File "{frame.filename}", line {frame.lineno}'
-    return re.match(re.escape(place) + r"(,|\n|$)", note) is not None
+def _is_within(note: str, code: CodeType) -> bool:
+    """Whether a note names a line of a function, which may be another one than that where the
+    traceback ends: a function does not call its own earlier lines."""
+    place = re.match(r'  File "(.*)", line (\d+)(,|\n|$)', note)
+    if place is None or place[1] != code.co_filename or code.co_name == "<module>":
+        return False
+    return int(place[2]) in {line for *_, line in code.co_lines()}
 
 
 def install() -> None:

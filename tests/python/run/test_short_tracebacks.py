@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from neuron_sim.neuronxcc import nki
+from neuron_sim.run import tracebacks
 from test_run_command import run_script, written
 
 SCRIPT = """\
@@ -133,3 +134,29 @@ def test_an_error_that_a_script_handles_keeps_its_context(tmp_path):
     call = f"try:\n        1 / 0\n    except ZeroDivisionError:\n        {FAILS}"
     text = python(written(tmp_path, PLAIN.format(call=call)))
     assert text.index("ZeroDivisionError") < text.index("During handling of")
+
+
+def test_an_earlier_line_of_the_function_where_the_traceback_ends_is_no_caller():
+    names: dict = {}
+    code = compile("def kernel():\n    first = 1\n    raise ValueError('late')\n", "k.py", "exec")
+    exec(code, names)
+    told = {}
+    for line in (2, 3, 7):  # of the kernel twice, of a function that returned already
+        with pytest.raises(ValueError) as caught:
+            names["kernel"]()
+        caught.value.add_note(f'  File "k.py", line {line}, in kernel')
+        caught.value._neuron_sim_located = True
+        told[line] = tracebacks.short(caught.value)
+    assert "k.py" not in told[2].partition("called from")[2]
+    assert "line 2, in kernel\ncalled from\n" in told[2] and told[2] != told[7]
+    assert 'File "k.py", line 3, in kernel' in told[7].partition("called from")[2]
+
+
+def test_functions_of_numpy_name_those_of_the_language(tmp_path):
+    body = SCRIPT.replace("load(a) * 2", "{expression}").replace("{call}", "FAILS")
+    for expression, name in (("np.maximum(load(a), 0)", "maximum"), ("np.exp(load(a))", "exp")):
+        script = written(tmp_path, body.replace("{expression}", expression).replace(
+            "FAILS", "double(np.zeros((12, 4), np.float32), 1)"))  # fmt: skip
+        _, err, status = run_script(script)
+        assert status == 1
+        assert err.startswith(f"TypeError: NumPy's {name} does not take a tile: use nl.{name}.\n")

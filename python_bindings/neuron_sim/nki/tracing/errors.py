@@ -102,8 +102,20 @@ def point_at_place(
     if source.strip():
         text = source.strip()
         first, last = _columns(code, line, step, source, len(text))
+        _name_function(error, text[first:last], names or {})
         note += f"\n    {text}\n    {' ' * first}{'^' * max(1, last - first)}"
     _locate(error, note)
+
+
+def _name_function(error: BaseException, call: str, names: dict) -> None:
+    """Names the function of the script's language in place of one of NumPy, which takes no tile."""
+    name = re.match(r"(?:\w+\.)+(\w+)\(", call)
+    if name is None or not (isinstance(error, TypeError) and "support ufuncs" in str(error)):
+        return
+    for alias, module in names.items():
+        if getattr(module, "__name__", "").endswith(".language") and hasattr(module, name[1]):
+            use = f"{alias}.{name[1]}"
+            error.args = (f"NumPy's {name[1]} does not take a tile: use {use}.",)
 
 
 def _locate(error: BaseException, note: str) -> None:
