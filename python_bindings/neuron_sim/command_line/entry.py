@@ -8,7 +8,14 @@ from collections.abc import Iterable, Sequence
 
 from neuron_sim.command_line.commands import completion
 from neuron_sim.command_line.parser import COMMANDS, build_parser
-from neuron_sim.terminal.exit_codes import FAILURE, INTERRUPTED, WRONG_USAGE, ProgramError
+from neuron_sim.terminal.exit_codes import (
+    FAILURE,
+    INTERRUPTED,
+    SUCCESS,
+    WRONG_USAGE,
+    ProgramError,
+    reader_left,
+)
 from neuron_sim.terminal.extras import missing_package_sentence
 from neuron_sim.terminal.json_output import reserved_output
 from neuron_sim.terminal.suggestions import did_you_mean_file
@@ -27,16 +34,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader, such as `head`, has enough. What is still buffered must not fail at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILURE
+        return reader_left()
 
 
 def _main(given: Sequence[str]) -> int:
     words = completion.asked()
     if words is not None:
         completion.answer(build_parser(_named(words)))
-    parsed = build_parser(_named(given)).parse_args(given)
+    parser = build_parser(_named(given))
+    if not given:
+        parser.print_help()
+        return SUCCESS
+    parsed = parser.parse_args(given)
     code = WRONG_USAGE
     try:
         with reserved_output(parsed):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,6 +32,13 @@ def exit_codes_of(fails: str | None) -> str:
     else:
         told[FAILURE] = fails
     return f"Exit codes: {'; '.join(f'{code} {text}' for code, text in told.items())}."
+
+
+def reader_left() -> int:
+    """The code after a BrokenPipeError: the reader, such as `head`, has enough. What is still
+    buffered does not fail at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return FAILURE
 
 
 class ProgramError(ValueError):

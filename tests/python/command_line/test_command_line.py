@@ -156,3 +156,12 @@ def test_a_file_that_the_host_does_not_find_is_named_with_the_nearest(
     assert main(["explain", "nc_matmul"]) == 2
     near = f"No such file or directory (did you mean {tmp_path / 'kernels.toml'}?)."
     assert near in capsys.readouterr().err
+
+
+def test_the_bare_command_prints_its_help(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    told = capsys.readouterr().out
+    assert ended.value.code == 0 and "  sweep" in told
+    assert main([]) == 0
+    assert capsys.readouterr() == (told, "")

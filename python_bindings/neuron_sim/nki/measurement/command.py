@@ -24,7 +24,7 @@ from neuron_sim.nki.measurement.tables.instructions import instruction_table
 from neuron_sim.nki.measurement.tables.run_profile import RunProfile
 from neuron_sim.nki.measurement.views import page_of
 from neuron_sim.terminal.arguments import add_command, add_commands
-from neuron_sim.terminal.exit_codes import SUCCESS, WRONG_USAGE
+from neuron_sim.terminal.exit_codes import SUCCESS, WRONG_USAGE, reader_left
 
 SUMMARY = "capture and view profiles of NKI kernels (neuron-profile)"
 
@@ -77,7 +77,12 @@ def main(arguments: list[str] | None = None) -> int:
     """`neuron-profile` by itself."""
     parser = argparse.ArgumentParser(prog="neuron-profile", description=__doc__)
     add_arguments(parser)
-    return run(parser.parse_args(arguments))
+    try:
+        code = run(parser.parse_args(arguments))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return reader_left()
+    return code
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -88,6 +93,8 @@ def run(arguments: argparse.Namespace) -> int:
             _capture(arguments)
         else:
             _view(arguments)
+    except BrokenPipeError:
+        raise  # it has no file to name
     except OSError as error:
         print(f"neuron-profile: error: {error.filename}: {error.strerror}.", file=sys.stderr)
         return WRONG_USAGE

@@ -1,6 +1,9 @@
 """neuron-profile of the simulator: capture and view."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from measured_kernels import doubled, product
@@ -8,6 +11,7 @@ from neuron_sim.nki import measurement
 from neuron_sim.nki.measurement import command
 from neuron_sim.nki.measurement.recorded import profile_summary
 from neuron_sim.nki.measurement.tables import SCHEMA
+from neuron_sim.terminal.exit_codes import FAILURE
 from page_content import unpacked
 from recorded_programs import column
 
@@ -136,3 +140,18 @@ def test_the_nth_execution_names_the_trace(tmp_path):
     arguments = ["-n", tmp_path / "file.neff", "-s", tmp_path / "p.ntff", "--profile-nth-exec=2"]
     assert command.main(["capture", *map(str, arguments)]) == 0
     assert (tmp_path / "p_exec_2.ntff").exists()
+
+
+@pytest.mark.parametrize("command", [
+    ["-m", "neuron_sim", "profile"],
+    ["-c", "import sys; from neuron_sim.nki.measurement import command as c; sys.exit(c.main())"],
+], ids=["neuron-sim profile", "neuron-profile"])  # fmt: skip
+def test_a_reader_that_has_enough_is_no_error(files, command):
+    words = ["view", *map(str, files), "--output-format", "summary-text"]
+    reads, writes = os.pipe()
+    os.close(reads)
+    done = subprocess.run(
+        [sys.executable, *command, *words], stdout=writes, stderr=subprocess.PIPE, text=True
+    )
+    os.close(writes)
+    assert (done.returncode, done.stderr) == (FAILURE, "")
