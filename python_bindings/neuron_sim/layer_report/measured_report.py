@@ -8,13 +8,14 @@ import torch
 from torch import nn
 
 from neuron_sim.layer_report.layer_report import LayerReport
-from neuron_sim.layer_report.measurement import Backward, measure
-from neuron_sim.layer_report.modules import original
+from neuron_sim.layer_report.measurement import Backward, Measurement, measure
+from neuron_sim.layer_report.modules import modules_by_path, original
 from neuron_sim.layer_report.placement import Arguments, device_of
 from neuron_sim.layer_report.tree import layer_tree
 from neuron_sim.layer_report.uses import uses_of
 from neuron_sim.model.estimate import device_facts, peak_of
 from neuron_sim.model.layers import labels_of
+from neuron_sim.torch_backend.launches import GRAPH
 
 _DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 """Those in which products have a known peak."""
@@ -44,7 +45,8 @@ def measured_report(
     measured = measure(model, arguments, device, backward)
     inner = original(model)
     label = labels_of(inner) if group else str
-    root, idle = layer_tree(model, uses_of(measured), measured.calls, label)
+    uses = uses_of(measured, _fast_paths(inner, measured))
+    root, idle = layer_tree(model, uses, measured.calls, label)
     return LayerReport(
         model=type(inner).__name__,
         architecture=torch.neuron_sim.get_device_properties(device).architecture,
@@ -58,6 +60,20 @@ def measured_report(
         host_operators=measured.host_operators,
         depth=depth,
     )
+
+
+def _fast_paths(model: nn.Module, measured: Measurement) -> set[str]:
+    """Modules that compute with the parameters of their submodules and call none of them, as
+    torch's encoder layers do in evaluation."""
+    launching = {launch.module for launch in measured.launches if launch.name != GRAPH}
+    return {
+        path
+        for path, module in modules_by_path(model).items()
+        if path in launching
+        and any(next(child.parameters(), None) is not None for child in module.children())
+        and not any(other.startswith(f"{path}.".lstrip(".")) and other != path
+                    for other in launching)
+    }  # fmt: skip
 
 
 def _product_dtype(model: nn.Module, arguments: Arguments, device: torch.device) -> torch.dtype:

@@ -5,7 +5,7 @@ Times are integers of picoseconds, so that parts sum exactly to the whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -72,14 +72,16 @@ class _Program(NamedTuple):
     """Whether it starts what is one program on a chip."""
 
 
-def uses_of(measured: Measurement) -> Uses:
-    """The times sum to those of the launches. On a chip the programs of a graph that need nothing
-    of the host in between are one, so that only the first has a launch overhead."""
+def uses_of(measured: Measurement, whole: Container[str] = ()) -> Uses:
+    """The times sum to those of the launches; modules in `whole` have one path per kernel. On a
+    chip the programs of a graph that need nothing of the host in between are one, so that only the
+    first has a launch overhead."""
     uses: Uses = {}
     programs = _programs(measured)
     known: dict[Any, Any] = {}
     for index, launch in enumerate(measured.launches):
         for part in _parts(launch, programs.get(index), known):
+            path = f"{part.path}.({launch.name})".lstrip(".") if part.path in whole else part.path
             use = Use(
                 hbm_bytes=part.hbm_bytes,
                 multiply_accumulates=part.multiply_accumulates,
@@ -90,7 +92,7 @@ def uses_of(measured: Measurement) -> Uses:
                 use.forward_ps = part.time_ps
             else:
                 use.backward_ps = part.time_ps
-            uses.setdefault(part.path, Use()).add(use)
+            uses.setdefault(path, Use()).add(use)
     return uses
 
 

@@ -201,3 +201,16 @@ def test_utilisation_relates_to_the_dtype_of_the_parameters(dtype):
     assert reported(stack(), values(32, 64), dtype=dtype).peak == report.peak
     with torch.autocast(DEVICE_TYPE, dtype=dtype):
         assert reported(stack(), values(32, 64)).dtype == report.dtype
+
+
+def test_the_fast_path_of_an_encoder_shows_its_operators():
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(64, 4, 128, batch_first=True)
+    model = nn.TransformerEncoder(layer, 2).eval().to(DEVICE)
+    report = reported(model, values(1, 16, 64))
+    layers = by_name(report)
+    inner = {path.rpartition(".")[2] for path in layers if path.startswith("layers.1.")}
+    assert inner == {"(attention)", "(matrix_product)", "(pointwise)", "(rows)"}
+    assert len(layers["layers.1"].use.launches) == sum(
+        len(layers[f"layers.1.{name}"].use.launches) for name in inner
+    )
