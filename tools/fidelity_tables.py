@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from neuron_sim.fidelity.coverage import left_out_coverage
-from neuron_sim.nki.measurement.interval import KINDS, MeasuredError, interval
+from neuron_sim.timeline.interval import KINDS, MeasuredError, interval
 
 MISSES = Path(__file__).resolve().parent / "templates" / "fidelity_misses.md"
 """Beginnings of the ids of cases, and the mechanism that is missing."""

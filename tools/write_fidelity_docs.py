@@ -34,12 +34,12 @@ from neuron_sim.fidelity.replay.compare import compare, figures
 from neuron_sim.fidelity.replay.program import build_replay
 from neuron_sim.fidelity.replay.reader import TRACES, read_trace, trace_names
 from neuron_sim.fidelity.report import report
-from neuron_sim.nki.measurement.interval import MeasuredError
+from neuron_sim.timeline.interval import MeasuredError
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs"
 PAGE = FOLDER / "fidelity.md"
 STORED = FOLDER / "fidelity.json"
-ERRORS = FOLDER.parent / "python_bindings/neuron_sim/nki/measurement/measured_errors.json"
+ERRORS = FOLDER.parent / "python_bindings/neuron_sim/timeline/measured_errors.json"
 """The errors behind intervals, in the source tree."""
 
 

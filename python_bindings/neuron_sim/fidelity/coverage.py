@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from neuron_sim.nki.measurement.interval import MeasuredError, interval
+from neuron_sim.timeline.interval import MeasuredError, interval
 
 
 def is_covered(error: MeasuredError, errors: Sequence[MeasuredError]) -> bool:

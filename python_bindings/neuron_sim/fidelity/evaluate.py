@@ -12,7 +12,7 @@ from neuron_sim.fidelity.case import Case, Launch
 from neuron_sim.fidelity.measurement import Measurement
 from neuron_sim.fidelity.statistics import Pair
 from neuron_sim.fidelity.suite import find_case
-from neuron_sim.nki.measurement.interval import kind_of
+from neuron_sim.timeline.interval import kind_of
 
 STACKS = ("published", "off")
 """Compiler passes: those of the stack that each source used, or none."""

@@ -9,7 +9,7 @@ from neuron_sim.fidelity.coverage import is_covered, left_out_coverage
 from neuron_sim.fidelity.held_out import evaluate as held_out
 from neuron_sim.fidelity.held_out.rows import held_out_rows, read_rows
 from neuron_sim.fidelity.measurement import load_measurements
-from neuron_sim.nki.measurement.interval import MeasuredError
+from neuron_sim.timeline.interval import MeasuredError
 
 SUITE = """
 import not_public

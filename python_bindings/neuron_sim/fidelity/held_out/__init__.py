@@ -4,5 +4,5 @@ The TOML files here name test suites of kernels: repository, commit, file, metho
 parameters per measurement, as the suite has it with the time that its authors recorded. A row is
 run as the suite runs it, from a checkout that the user has, up to where the suite would hand the
 kernel to its own harness. No foreign code is here. The errors of these kernels are what intervals
-of simulated times are made of (neuron_sim.nki.measurement.interval).
+of simulated times are made of (neuron_sim.timeline.interval).
 """

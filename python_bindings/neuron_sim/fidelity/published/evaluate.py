@@ -18,8 +18,8 @@ from neuron_sim.fidelity.case import TIMES
 from neuron_sim.fidelity.evaluate import STACKS, Evaluated, without_number
 from neuron_sim.fidelity.measurement import Measurement
 from neuron_sim.fidelity.published.sources import PublishedKernel, published_kernels
-from neuron_sim.nki.measurement.interval import kind_of
 from neuron_sim.run.environment import script_environment
+from neuron_sim.timeline.interval import kind_of
 
 SECONDS = 1800
 """Limit of one kernel on the host."""

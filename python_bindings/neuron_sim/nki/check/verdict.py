@@ -14,12 +14,12 @@ from neuron_sim.sanitizer import checking
 from neuron_sim.settings import nki_version
 from neuron_sim.terminal.exit_codes import failures_of, sentence_of
 from neuron_sim.timeline.advice import advise
+from neuron_sim.timeline.interval import COVERAGE, interval, kind_of
 
 from ..launch import sanitize
 from ..legality.judge import collecting
 from ..legality.rules import rule_of_error, rules
 from ..legality.violations import sentence
-from ..measurement.interval import COVERAGE, interval, kind_of
 from ..typing.annotations import is_mutable
 from .comparison import as_list, difference, widened
 from .values import input_sets
@@ -218,7 +218,7 @@ def _performance(traced: Any) -> dict[str, Any]:
     latency = timing["latency_us"]
     return {
         "latency_us": latency,
-        "interval_us": [error.low * latency, error.high * latency],
+        "interval_us": list(error.around(latency)),
         "interval_share": COVERAGE,
         "bound": advice.bound,
         "hbm_bytes": counters["hbm_read_bytes"] + counters["hbm_write_bytes"],

@@ -14,9 +14,9 @@ from typing import Any
 
 from neuron_sim import _core
 from neuron_sim.nki.measurement.folder import record
-from neuron_sim.nki.measurement.interval import interval, kind_of
 from neuron_sim.nki.measurement.program_file import save_program, save_trace
 from neuron_sim.terminal.tables import as_html
+from neuron_sim.timeline.interval import interval, kind_of
 
 PERCENTILES = (0, 1, 10, 25, 50, 90, 99, 100)
 """The percentiles of the vendor's result."""

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from neuron_sim.nki.measurement.interval import COVERAGE, interval, kind_of
 from neuron_sim.nki.measurement.tables.run_profile import RunProfile
 from neuron_sim.nki.measurement.tables.summary import summary_of
 from neuron_sim.timeline.advice import advise
+from neuron_sim.timeline.interval import COVERAGE, interval, kind_of
 from neuron_sim.timeline.recorded_run import code_of
 
 from ..tracing.generations import instance_type

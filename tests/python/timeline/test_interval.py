@@ -1,4 +1,4 @@
-"""neuron_sim.nki.measurement.interval: how far the chip's own time may be."""
+"""neuron_sim.timeline.interval: how far the chip's own time may be."""
 
 import re
 
@@ -7,7 +7,8 @@ import pytest
 from measured_kernels import doubled
 from neuron_sim.fidelity.coverage import left_out_coverage
 from neuron_sim.nki import measurement
-from neuron_sim.nki.measurement.interval import (
+from neuron_sim.nki.measurement.recorded import profile_summary
+from neuron_sim.timeline.interval import (
     COVERAGE,
     KINDS,
     LEAST_KERNELS,
@@ -17,7 +18,6 @@ from neuron_sim.nki.measurement.interval import (
     kind_of,
     stored_errors,
 )
-from neuron_sim.nki.measurement.recorded import profile_summary
 
 
 def errors(kind, ratios, family="kernels"):

@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from neuron_sim.terminal.tables import cell
+
 COVERAGE = 0.8
 """Share of the measured times that an interval should contain."""
 
@@ -65,11 +67,15 @@ class Interval:
     kernels: int
     """Measured kernels behind it, of this kind or, where these are few, of all."""
 
+    def around(self, time: float) -> tuple[float, float]:
+        """The ends of the interval of a simulated time, in its unit."""
+        return self.low * time, self.high * time
+
     def text(self, name: str, time: float) -> str:
         """One line for a simulated time in microseconds that is called `name`."""
         return (
-            f"{name} {time:.4g} us, bound by {self.kind}; {self.low * time:.4g} to "
-            f"{self.high * time:.4g} us with the errors of {COVERAGE:.0%} of {self.kernels} "
+            f"{name} {cell(time)} us, bound by {self.kind}; {cell(self.low * time)} to "
+            f"{cell(self.high * time)} us with the errors of {COVERAGE:.0%} of {self.kernels} "
             "measured kernels."
         )
 
