@@ -20,6 +20,7 @@ import argparse
 import contextlib
 import os
 import sys
+import warnings
 
 from neuron_sim.files import write_whole
 from neuron_sim.sweep.pareto import pareto_front
@@ -148,7 +149,11 @@ def _swept(study: Study, arguments: argparse.Namespace) -> SweepRows:
         progress = stack.enter_context(Progress("sweep"))
         executor = stack.enter_context(workers(arguments.jobs, arguments.scheduler))
         try:
-            return run_sweep(study, executor, arguments.results or None, advance)
+            with warnings.catch_warnings(record=True) as told:
+                rows = run_sweep(study, executor, arguments.results or None, advance)
+            for each in told:
+                print(f"neuron-sim sweep: warning: {each.message}", file=sys.stderr)
+            return rows
         except KeyboardInterrupt:
             kept = f"are in {arguments.results}; the same command continues"
             print(

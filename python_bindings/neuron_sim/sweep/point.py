@@ -14,14 +14,16 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from neuron_sim import _core, settings
 from neuron_sim.run import aliases
 from neuron_sim.sweep.inputs import declared_input, size_names
 from neuron_sim.sweep.study import ARCHITECTURE, MODEL, Point, Study, Value
 from neuron_sim.terminal.exit_codes import failures_of, sentence_of
+from neuron_sim.terminal.suggestions import did_you_mean
 from neuron_sim.timeline.hardware import override_file
+from neuron_sim.timeline.interval import interval, kind_of
 
 _environment = threading.Lock()  # the architecture is one of the process
 
@@ -29,14 +31,13 @@ _environment = threading.Lock()  # the architecture is one of the process
 def evaluate(study: Study, point: Point) -> dict[str, Any]:
     """The figures of a point by name; {"error": sentence} for one that fails.
 
-    Of a kernel: latency_us and body_us (simulated), what bounds it, DMA bytes, peak bytes per
-    partition of SBUF and PSUM, instructions. Of a model: what `neuron-sim model --json` tells.
+    Of a kernel: KernelFigures. Of a model: what `neuron-sim model --json` tells.
     OSError or ProgramError when the target cannot be loaded at all.
     """
     with _environment, _architecture(study, point):
         if study.is_model:
             return _model_figures(study, point)
-        return _kernel_figures(study, _target(study), point)
+        return _kernel_figures(study, target_of(study), point)
 
 
 @contextlib.contextmanager
@@ -74,7 +75,7 @@ def arguments_of(point: Point) -> dict[str, Value]:
     }
 
 
-def _target(study: Study) -> Any:
+def target_of(study: Study) -> Any:
     """The function of the target's file. ValueError when there is none."""
     file, _, name = study.target.rpartition(":")
     module = loaded_module(os.path.abspath(file), os.stat(file).st_mtime_ns)
@@ -123,10 +124,10 @@ def _traced(function: Any, arguments: dict[str, Value], inputs: Mapping[str, str
             raise ValueError("inputs are those of an NKI kernel; this function is not one.")
         return function(**arguments)
     declared = {name: declared_input(text, arguments) for name, text in inputs.items()}
-    return function.traced(**declared, **_accepted(function, arguments, inputs))
+    return function.traced(**declared, **accepted(function, arguments, inputs))
 
 
-def _accepted(
+def accepted(
     function: Any, arguments: dict[str, Value], inputs: Mapping[str, str]
 ) -> dict[str, Value]:
     """The arguments that the kernel has; the others are sizes of its inputs."""
@@ -134,27 +135,50 @@ def _accepted(
     sizes = {name for text in inputs.values() for name in size_names(text)}
     unknown = [name for name in arguments if name not in names and name not in sizes]
     if unknown:
-        raise TypeError(f"kernel '{function.__name__}' has no parameter '{unknown[0]}'.")
+        near = did_you_mean(unknown[0], [*names, *sizes])
+        raise TypeError(f"kernel '{function.__name__}' has no parameter '{unknown[0]}'{near}.")
     return {name: value for name, value in arguments.items() if name in names}
 
 
+class KernelFigures(NamedTuple):
+    """The figures of a point with a kernel, or with several that run one after the other."""
+
+    latency_us: float
+    low_us: float
+    """Where the interval begins that has most measured latencies (timeline.interval)."""
+    high_us: float
+    body_us: float
+    bound: str
+    hbm_bytes: int
+    sbuf_bytes: int
+    """The most per partition."""
+    psum_bytes: int
+    instructions: int
+    passes: str
+    """The compiler whose passes it went through, "none" without."""
+
+
 def kernel_figures(kernels: Sequence[Any]) -> dict[str, Any]:
-    """The figures of traced kernels that run one after the other. TypeError for anything else."""
+    """KernelFigures of traced kernels by name. TypeError for anything else."""
     if not kernels or not all(hasattr(each, "program") for each in kernels):
         raise TypeError("the function must return kernel.traced(...), or a list of those.")
     times = [each.time() for each in kernels]
     peaks = [each.program.peak_bytes for each in kernels]
     counters = [each.program.counters(log=each.log) for each in kernels]
-    longest = max(times, key=lambda time: time["body_us"])
-    return {
-        "latency_us": sum(time["latency_us"] for time in times),
-        "body_us": sum(time["body_us"] for time in times),
-        "bound": longest["bottleneck"],
-        "hbm_bytes": sum(each["hbm_read_bytes"] + each["hbm_write_bytes"] for each in counters),
-        "sbuf_bytes": max(sbuf for sbuf, _ in peaks),
-        "psum_bytes": max(psum for _, psum in peaks),
-        "instructions": sum(time["instructions"] for time in times),
-    }
+    latency = sum(time["latency_us"] for time in times)
+    low, high = interval(kind_of(times)).around(latency)
+    return KernelFigures(
+        latency_us=latency,
+        low_us=low,
+        high_us=high,
+        body_us=sum(time["body_us"] for time in times),
+        bound=max(times, key=lambda time: time["body_us"])["bottleneck"],
+        hbm_bytes=sum(each["hbm_read_bytes"] + each["hbm_write_bytes"] for each in counters),
+        sbuf_bytes=max(sbuf for sbuf, _ in peaks),
+        psum_bytes=max(psum for _, psum in peaks),
+        instructions=sum(time["instructions"] for time in times),
+        passes=", ".join(dict.fromkeys(each.stack for each in kernels)),
+    )._asdict()
 
 
 def _model_figures(study: Study, point: Point) -> dict[str, Any]:

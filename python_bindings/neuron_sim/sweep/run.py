@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, Future, as_completed
 from typing import Any
 
+from neuron_sim.sweep.parameters import check_parameters
 from neuron_sim.sweep.point import evaluate
 from neuron_sim.sweep.results import Results
-from neuron_sim.sweep.study import Point, Study
+from neuron_sim.sweep.study import ARCHITECTURE, Point, Study
 from neuron_sim.terminal.tables import as_html
 
 Advance = Callable[[int, int], None]
@@ -35,7 +37,11 @@ def run_sweep(
     points are timed one after the other. `results`: a file that keeps each point when it is known;
     points that it has are not timed again. After KeyboardInterrupt, or an error of the executor,
     points that have not begun are cancelled, and the file has all that were known.
+
+    UserWarning when some points went through compiler passes and others did not; errors of
+    check_parameters().
     """
+    check_parameters(study)
     points = list(study.points())
     with Results(results) as known:
         keys = study.keys(points)
@@ -49,9 +55,30 @@ def run_sweep(
             done += 1
             if advance is not None:
                 advance(done, len(points))
-        return SweepRows(
+        rows = SweepRows(
             {**point, **known.found[key]} for key, point in zip(keys, points, strict=True)
         )
+    if differ := incomparable(rows):
+        warnings.warn(differ, stacklevel=2)
+    return rows
+
+
+def incomparable(rows: Iterable[dict[str, Any]]) -> str | None:
+    """One sentence where some points went through compiler passes and others did not."""
+    first: dict[bool, dict[str, Any]] = {}
+    for row in rows:
+        if "passes" in row:
+            first.setdefault("none" in row["passes"].split(", "), row)
+    if len(first) < 2:
+        return None
+    with_passes, without = (
+        f"arch {first[lacks][ARCHITECTURE]}" if ARCHITECTURE in first[lacks] else "some points"
+        for lacks in (False, True)
+    )
+    return (
+        f"the times are not comparable: {without} ran without the compiler's passes, {with_passes} "
+        f"with those of {first[False]['passes']} (column 'passes')."
+    )
 
 
 def _evaluated(

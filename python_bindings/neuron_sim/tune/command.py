@@ -10,8 +10,10 @@ the simulator is the cost. The same seed finds the same.
 from __future__ import annotations
 
 import argparse
+import sys
 
 from neuron_sim.sweep.command import add_study_arguments, study_of
+from neuron_sim.sweep.run import incomparable
 from neuron_sim.terminal.arguments import print_result
 from neuron_sim.terminal.exit_codes import SUCCESS
 from neuron_sim.terminal.progress import Progress
@@ -50,5 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _print_text(found: Tuned, size: int, figure: str) -> None:
     best = ", ".join(f"{name} {value}" for name, value in found.best.items())
     print(f"Best of {len(found.rows)} of {size} points: {best} ({figure} {found.cost:.6g}).")
+    if (differ := incomparable(found.rows)) is not None:
+        print(f"neuron-sim tune: warning: {differ}", file=sys.stderr)
     known = [row for row in found.rows if figure in row]
     print_table(sorted(known, key=lambda row: row[figure])[:_SHOWN])

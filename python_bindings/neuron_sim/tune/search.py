@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_type_hints
 
-from neuron_sim.sweep.point import evaluate
+from neuron_sim.sweep.parameters import check_parameters
+from neuron_sim.sweep.point import KernelFigures, evaluate
 from neuron_sim.sweep.results import Results
 from neuron_sim.sweep.run import SweepRows
 from neuron_sim.sweep.study import Point, Study, Value
 from neuron_sim.terminal.exit_codes import ProgramError
 from neuron_sim.terminal.extras import explained
+from neuron_sim.terminal.suggestions import did_you_mean
 
 _REPEATS = 20
 """Proposals per trial that may be of points already known."""
@@ -48,6 +50,9 @@ def tune(
     """
     if trials < 1:
         raise ValueError(f"a search needs at least one trial, not {trials}.")
+    check_parameters(study)
+    if not study.is_model:  # whose figures depend on the model
+        _check_figure(figure)
     most = min(trials, study.size)
     rows = SweepRows()
     costs: list[float] = []
@@ -68,6 +73,14 @@ def tune(
         raise ProgramError(f"every point was refused: {rows[0]['error']}")
     best = costs.index(min(costs))
     return Tuned({name: rows[best][name] for name in study.parameters}, costs[best], rows)
+
+
+def _check_figure(figure: str) -> None:
+    hints = get_type_hints(KernelFigures)
+    numbers = [name for name, kind in hints.items() if kind in (int, float)]
+    if figure not in numbers:
+        near = did_you_mean(figure, numbers)
+        raise ValueError(f"a point has no number '{figure}'{near}; it has {', '.join(numbers)}.")
 
 
 def _figures(study: Study, point: Point, known: Results) -> dict[str, Any]:

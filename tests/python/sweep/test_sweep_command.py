@@ -6,6 +6,8 @@ import shutil
 
 import pytest
 from neuron_sim.command_line import main
+from neuron_sim.sweep import point
+from neuron_sim.timeline.interval import KINDS, interval
 from test_sweep import FILE
 
 GRID = ["--input", "x=float32[128, N]", "--over", "N=64:256:64", "--over", "factor=1.0,2.0"]
@@ -74,3 +76,55 @@ def test_what_cannot_be_swept_is_refused_in_one_sentence(capsys, arguments, sent
     error = capsys.readouterr().err
     assert error.startswith("neuron-sim sweep: error: ") and sentence in error
     assert error.count("\n") == 1
+
+
+def test_points_without_compiler_passes_are_marked(capsys):
+    arguments = ["--input", "x=float32[128, 64]", "--over", "factor=2", "--over"]
+    rows = json.loads(told(capsys, *arguments, "arch=trn1,trn2", "--json"))
+    assert [row["passes"] for row in rows] == ["neuronx-cc trn1 direct", "neuronx-cc trn2 direct"]
+    assert main(["sweep", "kernels.py:scaled", *arguments, "arch=trn2,trn3", "--csv", "o.csv"]) == 0
+    with open("o.csv", newline="") as file:
+        assert [row["passes"] for row in csv.DictReader(file)] == ["neuronx-cc trn2 direct", "none"]
+    assert capsys.readouterr().err.endswith(
+        "neuron-sim sweep: warning: the times are not comparable: arch trn3 ran without the "
+        "compiler's passes, arch trn2 with those of neuronx-cc trn2 direct (column 'passes').\n"
+    )
+
+
+def test_a_row_has_the_interval_that_run_prints(capsys):
+    (row,) = json.loads(
+        told(capsys, "--input", "x=float32[128, 64]", "--over", "factor=2", "--json")
+    )
+    error = interval(KINDS[row["bound"]])
+    assert (row["low_us"], row["high_us"]) == error.around(row["latency_us"])
+    assert row["low_us"] < row["high_us"]
+
+
+@pytest.mark.parametrize(("over", "sentence"), [
+    ("factr=1,2", "kernel 'scaled' has no parameter 'factr' (did you mean factor?)."),
+    ("arch.hbm.bandwith=1x,2x", "is unknown; allowed: the key of a fact"),
+    ("arch.hbm.bandwidth=0x,0", "hbm.bandwidth"),
+])  # fmt: skip
+@pytest.mark.parametrize("command", ["sweep", "tune"])
+def test_a_parameter_that_no_point_takes_is_refused_at_the_start(
+    capsys, monkeypatch, command, over, sentence
+):
+    monkeypatch.setattr(point, "evaluate", None)  # no point is reached
+    arguments = ["--input", "x=float32[128, N]", "--over", "N=64,128", "--over", over]
+    assert main([command, "kernels.py:scaled", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert sentence in error and error.count("error:") == 1
+
+
+def test_a_value_of_a_fact_that_is_refused_is_a_row_beside_others(capsys):
+    arguments = ["--input", "x=float32[128, 64]", "--over", "factor=2"]
+    low, good = json.loads(told(capsys, *arguments, "--over", "arch.hbm.bandwidth=0x,1x", "--json"))
+    assert "error" in low and good["latency_us"] > 0
+
+
+@pytest.mark.torch
+def test_an_option_that_models_lack_is_refused_once(capsys):
+    assert main(["sweep", "model:resnet18", "--over", "bach=1,2"]) == 2
+    assert capsys.readouterr().err == (
+        "neuron-sim sweep: error: `neuron-sim model` has no option 'bach' (did you mean batch?).\n"
+    )

@@ -9,7 +9,7 @@ import pytest
 from neuron_sim.command_line import main
 from neuron_sim.sweep import Study, run_sweep
 from neuron_sim.sweep.point import loaded_module
-from neuron_sim.tune import tune
+from neuron_sim.tune import search, tune
 
 FILE = Path(__file__).parents[1] / "sweep" / "swept_kernels.py"
 MODULE = loaded_module(str(FILE), os.stat(FILE).st_mtime_ns)
@@ -71,6 +71,10 @@ def test_what_cannot_be_searched_is_refused(monkeypatch):
         tune(SMALL, trials=0)
     with pytest.raises(ValueError, match="a point has no number 'speed'; it has latency_us, "):
         tune(SMALL, figure="speed")
+    with monkeypatch.context() as patch:
+        patch.setattr(search, "evaluate", None)  # no point is timed before
+        with pytest.raises(ValueError, match=r"number 'latency_u' \(did you mean latency_us\?\)"):
+            tune(SMALL, figure="latency_u")
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install \"neuron-sim\[sweep\]\""):
         tune(SMALL)
