@@ -25,6 +25,7 @@ from neuron_sim.terminal.arguments import (
 from neuron_sim.terminal.json_output import add_json
 from neuron_sim.terminal.tables import print_table
 from neuron_sim.timeline.comparison import Difference, compare_runs
+from neuron_sim.timeline.interval import KINDS, interval
 from neuron_sim.timeline.page import read_timeline, write_comparison
 from neuron_sim.timeline.recorded_run import RecordedRun
 
@@ -34,6 +35,8 @@ FAILS = DIFFERENCE_FAILS
 
 _LINES = 10
 """Lines of the kernel that are printed without --all."""
+_LONGEST_NAME = 40
+"""Columns of a figure that are printed without --all: a row is not wider than a terminal."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--timeline", metavar="FILE", help="write the page of both runs, for a browser"
     )
     parser.add_argument(
-        "--all", action="store_true", help="also what is equal, and all lines of the kernels"
+        "--all", action="store_true", help="also what is equal, and all lines of the kernels whole"
     )
     add_exit_code(parser)
     add_json(parser)
@@ -60,7 +63,11 @@ def run(arguments: argparse.Namespace) -> int:
     def text() -> None:
         for label, each in (("A", first), ("B", second)):
             print(f"{label}: {each.title}, {each.header['architecture']}")
-        print_table([_row(each) for each in _printed(differences, arguments.all)])
+            if (bottleneck := each.header.get("bottleneck")) is not None:
+                start, end = each.header["phases"]["nc_latency"]
+                print(f"   {interval(KINDS[bottleneck]).text('nc_latency', (end - start) / 1e6)}")
+        most = None if arguments.all else _LONGEST_NAME
+        print_table([_row(each, most) for each in _printed(differences, arguments.all)])
 
     print_result(arguments, rows, text)
     return comparison_code(arguments, any(each.change for each in differences))
@@ -86,7 +93,10 @@ def _printed(differences: Sequence[Difference], everything: bool) -> list[Differ
     return [each for each in rows if each.group != "line"] + lines[:_LINES]
 
 
-def _row(difference: Difference) -> dict[str, Any]:
+def _row(difference: Difference, most: int | None) -> dict[str, Any]:
+    name = difference.name
+    if most is not None and len(name) > most:
+        name = f"{name[: most - 3]}..."
     scale, unit = (1e6, "us") if difference.unit == "ps" else (1, difference.unit)
 
     def shown(value: float | None) -> float | int | None:
@@ -96,7 +106,7 @@ def _row(difference: Difference) -> dict[str, Any]:
 
     return {
         "group": difference.group,
-        "figure": difference.name,
+        "figure": name,
         "unit": unit,
         "A": shown(difference.first),
         "B": shown(difference.second),

@@ -37,11 +37,13 @@ def record_run(program: Any, log: Sequence[int] = (), title: str | None = None) 
     """Records one run of a `_core.Program`. `log`: what `Program.run` returned, for programs whose
     control depends on data; `title`: its heading, else the kernel's name."""
     recording = program.recording(log=list(log))
+    timing = program.time(log=list(log))
     header = {key: recording[key] for key in SHOWN}
     header |= {
         "title": title or program.kernel,
         "advice": advise(program, log, recording).as_dict(),
-        "utilisation": program.time(log=list(log))["utilisation"],
+        "utilisation": timing["utilisation"],
+        "bottleneck": timing["bottleneck"],
         "totals": program.counters(log=list(log)),
         "lines": code_of(each["source"] for each in recording["names"]["instructions"]),
         "sources": sources_of(each["source"] for each in recording["names"]["instructions"]),

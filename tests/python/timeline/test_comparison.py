@@ -166,6 +166,7 @@ def test_the_command_prints_what_differs_and_writes_the_page(pages, tmp_path, ca
     matmul = next(line.split() for line in out.splitlines() if "nc_matmul" in line)
     assert matmul == ["instruction", "nc_matmul", "6", "9", "3", "1.5"]
     assert "hbm_read_bytes" not in out  # equal in both
+    assert f"nc_latency {product(6).time()['latency_us']:.4g} us, bound by latency; " in out
     headers = [header for header, _ in all_unpacked(both.read_text())]
     assert [each["title"] for each in headers] == ["product (a.html)", "product (b.html)"]
     assert main(["compare", *pages, "--all"]) == 0
@@ -202,3 +203,15 @@ def test_help_names_the_command():
         [sys.executable, "-m", "neuron_sim", "--help"], capture_output=True, text=True
     )
     assert "compare two runs by their timeline pages" in done.stdout
+
+
+def test_a_long_line_of_a_kernel_is_cut_unless_all_is_asked_for(tmp_path, capsys):
+    code = f"add(x, {'y' * 200})"
+    for name, lines in (("a", [code]), ("b", [code, f"{code[:-2]}add)"])):
+        write_timeline(of_lines(tmp_path / f"{name}.py", lines), tmp_path / f"{name}.html")
+    both = [str(tmp_path / f"{name}.html") for name in "ab"]
+    assert main(["compare", *both]) == 0
+    table = capsys.readouterr().out.splitlines()[4:]
+    assert max(map(len, table)) <= 100 and any("add(x, yyy" in line for line in table)
+    assert main(["compare", *both, "--all"]) == 0
+    assert code in capsys.readouterr().out
