@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from neuron_sim.timeline.interval import KINDS, interval
+
 _LAYER_HEADING = ("layer", "ms", "share", "MB", "GFLOP", "MFU", "most on")
 
 
@@ -15,11 +17,14 @@ def as_text(rows: Sequence[dict[str, Any]]) -> str:
     dtype = first["dtype"]
     if first["auto_cast"] != "none":
         dtype += f" with --auto-cast {first['auto_cast']}"
-    cells = [("batch", "latency ms", "per second", "launches", "MB moved", "MFU", "HBM")]
+    cells = [
+        ("batch", "latency ms", "on a chip", "per second", "launches", "MB moved", "MFU", "HBM")
+    ]
     cells += [
         (
             str(each["batch"]),
             f"{each['latency_ms']:.3f}",
+            "{:.3f} to {:.3f}".format(*interval(KINDS[each["bound"]]).around(each["latency_ms"])),
             f"{each['per_second']:,.0f}",
             f"{each['launches']:,}",
             f"{each['moved_mb']:,.1f}",
@@ -113,7 +118,7 @@ def _layers(title: str, layers: Sequence[dict[str, Any]], overhead_ms: float) ->
             _percent(each["utilisation"]),
             each["bound"],
         )
-        for each in layers
+        for each in sorted(layers, key=lambda layer: -layer["time_ms"])
     ]
     return [
         "",

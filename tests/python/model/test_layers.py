@@ -1,6 +1,7 @@
 """Where the time of a model goes: shares of modules, and which modules are one row."""
 
 import json
+import re
 import sys
 
 import model_with_kernel
@@ -13,6 +14,7 @@ from neuron_sim.model.decoder_shape import DecoderShape
 from neuron_sim.model.estimate import Setting, estimate
 from neuron_sim.model.generation import MEASURED_LAYERS, GenerationRequest, generate
 from neuron_sim.model.workload import Workload
+from neuron_sim.timeline.interval import KINDS, interval
 from torch import nn
 
 
@@ -249,3 +251,23 @@ def test_an_mlp_that_is_a_kernel_of_nki_takes_the_time_of_the_kernel(tmp_path, m
     assert kernel_ms < found["time_ms"] < kernel_ms + 0.01
     assert found["gflop"] == pytest.approx(3 * 2 * 64 * 128 * 96 / 1e9)
     assert row["latency_ms"] > kernel_ms
+
+
+def test_layers_are_printed_by_time_and_latencies_with_their_interval(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "net.py").write_text(
+        "import torch\nfrom torch import nn\n\ndef build():\n"
+        "    return nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 4096)), (torch.zeros(1, 8),)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert main(["model", "net:build", "--layers", "--json", "--no-cache"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert main(["model", "net:build", "--layers", "--no-cache"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    low, high = interval(KINDS[row["bound"]]).around(row["latency_ms"])
+    assert f"{low:.3f} to {high:.3f}" in lines[2] and "on a chip" in lines[1]
+    found = (re.search(r"  (\d+\.\d{4})  ", line) for line in lines)
+    times = [float(each[1]) for each in found if each is not None]
+    assert times == sorted(times, reverse=True) and len(times) == len(row["layers"]) > 1
