@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from neuron_sim.terminal.tables import cell
 from neuron_sim.timeline.columns import column
 from neuron_sim.timeline.peaks import Facts, dma_bandwidth, hbm_bandwidth, peak_operations
 from neuron_sim.timeline.thresholds import ENGINE_BOUND, MEMORY_BOUND, THRESHOLDS, Work
@@ -164,13 +165,15 @@ def _hbm_bytes(counters: Mapping[str, int]) -> int:
 
 def advice_text(advice: Advice) -> str:
     """The advice for a terminal."""
-    lines = [f"{advice.kernel} on {advice.architecture}: body {advice.body_us:.4g} us"]
+    lines = [f"{advice.kernel} on {advice.architecture}: body {cell(advice.body_us)} us"]
     lines += [advice.bound, advice.roofline]
     parts = ", ".join(f"{name} {share:.0%}" for name, share in advice.path.items())
     lines += [f"Critical path: {parts}.", "Twice as fast would save:"]
     width = max(len(each.resource) for each in advice.what_if)
     for each in advice.what_if:
-        lines.append(f"  {each.resource.ljust(width)}  {each.saved:6.1%}  ({each.body_us:.4g} us)")
+        lines.append(
+            f"  {each.resource.ljust(width)}  {each.saved:6.1%}  ({cell(each.body_us)} us)"
+        )
     for finding in advice.findings:
         lines += [f"{finding.title}: {finding.text}", f"  ({finding.source})"]
     return "\n".join(lines)

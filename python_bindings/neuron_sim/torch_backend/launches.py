@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from neuron_sim import _C, _core
 from neuron_sim.calling_place import calling_place
 from neuron_sim.files import write_whole
-from neuron_sim.terminal.tables import as_html
+from neuron_sim.terminal.tables import as_html, cell
 from neuron_sim.timeline import advice_text, advise, write_timeline
 from neuron_sim.torch_compile.graph_source import GraphSource
 
@@ -213,7 +213,7 @@ class Launches(list[Launch]):
 
     def _repr_html_(self) -> str:
         total = sum(launch.latency_us for launch in self)
-        return as_html(list(map(_row, self)), title=f"{len(self)} launches, {total:.4g} us")
+        return as_html(list(map(_row, self)), title=f"{len(self)} launches, {cell(total)} us")
 
 
 def _row(launch: Launch) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from neuron_sim.terminal.arguments import (
 )
 from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS
 from neuron_sim.terminal.json_output import add_json
+from neuron_sim.terminal.tables import cell
 
 SUMMARY = "judge a kernel: legal, right, clean, how fast"
 
@@ -130,7 +131,7 @@ def text_of(result: dict[str, Any]) -> str:
     if (speed := result["performance"]) is not None:
         low, high = speed["interval_us"]
         lines += [
-            f"time: {speed['latency_us']:.4g} us, on a chip {low:.4g} to {high:.4g} us",
+            f"time: {cell(speed['latency_us'])} us, on a chip {cell(low)} to {cell(high)} us",
             f"HBM: {speed['hbm_bytes']} bytes, at least {speed['least_hbm_bytes']}",
             speed["bound"],
         ]
