@@ -20,7 +20,7 @@ enum class MatmulPerformanceMode : uint8_t { kNone, kDoubleRow };
 /// that for a bf16 dst); N may spread over several free dimensions (of moving and, differently, of
 /// dst), which count in row-major order.
 ///
-/// Value: a chain of fused fp32 multiply-adds over the K rows (device/isa/tensor/tile_multiply.h).
+/// Value: fused fp32 multiply-adds over the K rows (device/isa/tensor/product_kernel.h).
 /// `accumulate` true adds it to dst with one fp32 addition per element (a bf16 dst is widened
 /// before and rounded to nearest even after it), false overwrites dst without reading it, empty
 /// lets the Builder choose: the first write to a PSUM location overwrites, later ones add.

@@ -102,7 +102,7 @@ void multiply_identity(const Access& dst, const Access& data) {
   for (int64_t k = 0; k < depth; ++k) scratch.second[static_cast<size_t>(k * (depth + 1))] = 1;
   scratch.result.resize(static_cast<size_t>(dst.partitions * depth));
   multiply_tile({dst.partitions, depth, depth, weights.data, weights.pitch, scratch.second.data(),
-                 depth, scratch.result.data(), depth, false, weights.bf16});
+                 depth, scratch.result.data(), depth, false});
   for (int64_t f = 0; f < dst.partitions; ++f) {
     write_row(dst, f, scratch.result.data() + f * depth);
   }

@@ -11,9 +11,11 @@
 #include <utility>
 
 #include "device/isa/tensor/product_kernel.h"
+#include "device/isa/tensor/subnormals_as_zeros.h"
 
 // Unrolled early, so that the sums live in registers.
 #define NEURON_SIM_UNROLL _Pragma("GCC unroll 16")
+#define NEURON_SIM_INLINE [[gnu::always_inline]] NEURON_SIM_TARGET inline
 
 namespace neuron_sim {
 namespace {
@@ -31,7 +33,7 @@ NEURON_SIM_TARGET Words words_at(const float* row, int64_t i, int64_t length) {
   return reinterpret_cast<Words>(_mm512_maskz_loadu_epi32(lanes_before(length - i), row + i));
 }
 
-NEURON_SIM_TARGET void copy_rows(const RowCopy& rows) {
+[[maybe_unused]] NEURON_SIM_TARGET void copy_rows(const RowCopy& rows) {
   for (int64_t k = 0; k < rows.depth; ++k) {
     const float* from = rows.from + k * rows.from_pitch;
     float* to = rows.to + k * rows.to_pitch;
@@ -43,28 +45,29 @@ NEURON_SIM_TARGET void copy_rows(const RowCopy& rows) {
 }
 
 struct MultiplyAdd {
+  static constexpr int64_t kDepth = 1;  // of a row
   NEURON_SIM_TARGET static __m512 add(__m512 sum, __m512 factor, __m512 values) {
     return _mm512_fmadd_ps(factor, values, sum);
   }
 };
 
-/// 12 rows x 2 vectors are 24 sums of the 32 registers; the operations broadcast the factors. The
-/// target, whose rows are pages apart, is brought near while the sums are computed.
-template <typename Operation, int kRows, int kVectors, bool kPacks>
-NEURON_SIM_TARGET void multiply(const BlockProduct& product) {
+template <int kRows, int kVectors>
+using Sums = __m512[kRows][kVectors];
+
+/// The sums of `count` rows from `first` on. 12 rows x 2 vectors are 24 sums of the 32 registers;
+/// the operations broadcast the factors.
+template <typename Operation, bool kPacks, int kRows, int kVectors>
+NEURON_SIM_INLINE void chain(const BlockProduct& product, int64_t first, int64_t count,
+                             Sums<kRows, kVectors>& sum) {
   const int64_t left_pitch = product.left_pitch, right_pitch = product.right_pitch;
-  const float* left = product.left;
-  const float* right = product.right;
+  const float* left = product.left + first * left_pitch;
+  const float* right = product.right + first * right_pitch;
   float* packed = product.packed;
-  __m512 sum[kRows][kVectors];
   NEURON_SIM_UNROLL for (int row = 0; row < kRows; ++row) {
-    NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) {
-      __builtin_prefetch(product.target + row * product.target_pitch + v * kLanes, 1);
-      sum[row][v] = _mm512_setzero_ps();
-    }
+    NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) sum[row][v] = _mm512_setzero_ps();
   }
 #pragma GCC unroll 2
-  for (int64_t k = 0; k < product.depth; ++k) {
+  for (int64_t k = 0; k < count; ++k) {
     __m512 values[kVectors];
     NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) {
       values[v] = _mm512_loadu_ps(right + v * kLanes);
@@ -80,14 +83,72 @@ NEURON_SIM_TARGET void multiply(const BlockProduct& product) {
     left += left_pitch;
     right += right_pitch;
   }
-  if (product.accumulate) {
-    NEURON_SIM_UNROLL for (int row = 0; row < kRows; ++row) {
-      const float* target = product.target + row * product.target_pitch;
-      NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) {
-        sum[row][v] = _mm512_add_ps(_mm512_loadu_ps(target + v * kLanes), sum[row][v]);
-      }
+}
+
+/// Adds the sums to rows.
+template <int kRows, int kVectors>
+NEURON_SIM_INLINE void add_rows(const float* rows, int64_t pitch, Sums<kRows, kVectors>& sum) {
+  NEURON_SIM_UNROLL for (int row = 0; row < kRows; ++row) {
+    NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) {
+      sum[row][v] = _mm512_add_ps(_mm512_loadu_ps(rows + row * pitch + v * kLanes), sum[row][v]);
     }
   }
+}
+
+template <int kRows, int kVectors>
+NEURON_SIM_INLINE void store_rows(const Sums<kRows, kVectors>& sum, float* rows, int64_t pitch) {
+  NEURON_SIM_UNROLL for (int row = 0; row < kRows; ++row) {
+    NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) {
+      _mm512_storeu_ps(rows + row * pitch + v * kLanes, sum[row][v]);
+    }
+  }
+}
+
+/// The order of bf16. Even and odd sums and totals exceed the registers; the totals are in memory.
+template <typename Operation, int kRows, int kVectors>
+[[gnu::noinline]] NEURON_SIM_TARGET void add_chains(const BlockProduct& product, float* total) {
+  constexpr int64_t kPitch = kVectors * kLanes;
+  alignas(64) float even[kRows * kPitch];
+  const SubnormalsAsZeros mode;
+  int64_t done = 0, row = 0;
+  do {
+    const int64_t length = chain_length(product.depth - done);
+    const int64_t count = (length + Operation::kDepth - 1) / Operation::kDepth;
+    Sums<kRows, kVectors> sum;
+    chain<Operation, false>(product, row, count, sum);
+    store_rows(sum, even, kPitch);
+    chain<Operation, false>(product, row + count, count, sum);
+    add_rows(even, kPitch, sum);
+    add_rows(total, kPitch, sum);
+    store_rows(sum, total, kPitch);
+    row += 2 * count;
+    done += kBf16Depth;
+  } while (done < product.depth);
+}
+
+enum class Order : uint8_t { kChain, kPackingChain, kBf16 };
+
+/// The target, whose rows are pages apart, is brought near while the sums are computed.
+template <typename Operation, int kRows, int kVectors, Order kOrder>
+NEURON_SIM_TARGET void multiply(const BlockProduct& product) {
+  NEURON_SIM_UNROLL for (int row = 0; row < kRows; ++row) {
+    NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) {
+      __builtin_prefetch(product.target + row * product.target_pitch + v * kLanes, 1);
+    }
+  }
+  Sums<kRows, kVectors> sum;
+  if constexpr (kOrder == Order::kBf16) {
+    alignas(64) float total[kRows * kVectors * kLanes] = {};
+    add_chains<Operation, kRows, kVectors>(product, total);
+    NEURON_SIM_UNROLL for (int row = 0; row < kRows; ++row) {
+      NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) {
+        sum[row][v] = _mm512_load_ps(total + (row * kVectors + v) * kLanes);
+      }
+    }
+  } else {
+    chain<Operation, kOrder == Order::kPackingChain>(product, 0, product.depth, sum);
+  }
+  if (product.accumulate) add_rows(product.target, product.target_pitch, sum);
   __mmask16 is_nan = 0;
   NEURON_SIM_UNROLL for (int row = 0; row < kRows; ++row) {
     NEURON_SIM_UNROLL for (int v = 0; v < kVectors; v += 2) {
@@ -104,32 +165,21 @@ NEURON_SIM_TARGET void multiply(const BlockProduct& product) {
       }
     }
   }
-  NEURON_SIM_UNROLL for (int row = 0; row < kRows; ++row) {
-    float* target = product.target + row * product.target_pitch;
-    NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) {
-      _mm512_storeu_ps(target + v * kLanes, sum[row][v]);
-    }
-  }
+  store_rows(sum, product.target, product.target_pitch);
 }
 
 /// multiply() of 1 to sizeof...(kRows) rows.
-template <typename Operation, int kVectors, bool kPacks, int... kRows>
+template <typename Operation, int kVectors, Order kOrder, int... kRows>
 constexpr std::array<BlockMultiply, sizeof...(kRows)> blocks_of(
     std::integer_sequence<int, kRows...>) {
-  return {multiply<Operation, kRows + 1, kVectors, kPacks>...};
+  return {multiply<Operation, kRows + 1, kVectors, kOrder>...};
 }
 
-template <typename Operation, int kVectors, bool kPacks>
+template <typename Operation, int kVectors, Order kOrder>
 constexpr auto kBlocks =
-    blocks_of<Operation, kVectors, kPacks>(std::make_integer_sequence<int, 12>());
-template <typename Operation>
-constexpr auto kFlatBlocks = blocks_of<Operation, 4, false>(std::make_integer_sequence<int, 6>());
-/// The block shape of fp32 values.
-constexpr BlockShape kBlockShape{2 * kLanes, kBlocks<MultiplyAdd, 2, false>,
-                                 kBlocks<MultiplyAdd, 2, true>};
-constexpr BlockShape kNarrowShape{kLanes, kBlocks<MultiplyAdd, 1, false>,
-                                  kBlocks<MultiplyAdd, 1, true>};
-constexpr BlockShape kFlatShape{4 * kLanes, kFlatBlocks<MultiplyAdd>};
+    blocks_of<Operation, kVectors, kOrder>(std::make_integer_sequence<int, 12>());
+template <typename Operation, Order kOrder>
+constexpr auto kFlatBlocks = blocks_of<Operation, 4, kOrder>(std::make_integer_sequence<int, 6>());
 
 }  // namespace
 }  // namespace neuron_sim

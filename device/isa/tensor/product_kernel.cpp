@@ -1,5 +1,6 @@
 #include "device/isa/tensor/product_kernel.h"
 
+#include <algorithm>
 #include <string>
 
 #include "device/base/errors.h"
@@ -8,10 +9,31 @@
 namespace neuron_sim {
 namespace {
 
-constexpr const ProductKernel* kKernels[] = {&kAvx512Bf16Product, &kAvx512Product, &kAvx2Product,
-                                             &kPortableProduct};
+constexpr const ProductKernel* kKernels[] = {&kAmxProduct, &kAvx512Bf16Product, &kAvx512Product,
+                                             &kAvx2Product, &kPortableProduct};
 
 }  // namespace
+
+void pack_chains(const RowCopy& rows, void (*copy)(const RowCopy&), int64_t rows_in_one) {
+  RowCopy chain = rows;
+  chain.from_pitch = 2 * rows.from_pitch;
+  int64_t first = 0;
+  do {
+    const int64_t left = rows.depth - first, length = chain_length(left);
+    for (int64_t place = 0; place < 2; ++place) {
+      chain.from = rows.from + (first + place) * rows.from_pitch;
+      chain.depth = std::min(length, (left + 1 - place) / 2);
+      copy(chain);
+      const int64_t copied = (chain.depth + rows_in_one - 1) / rows_in_one;
+      const int64_t packed = (length + rows_in_one - 1) / rows_in_one;
+      for (int64_t row = copied; row < packed; ++row) {
+        std::fill_n(chain.to + row * rows.to_pitch, rows.padded, 0.0F);
+      }
+      chain.to += packed * rows.to_pitch;
+    }
+    first += kBf16Depth;
+  } while (first < rows.depth);
+}
 
 std::span<const ProductKernel* const> product_kernels() { return kKernels; }
 

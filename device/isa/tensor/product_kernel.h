@@ -11,6 +11,7 @@ namespace neuron_sim {
 /// with the columns of the kernel. Rows of each are `pitch` floats apart.
 struct BlockProduct {
   int64_t depth = 0;
+  int64_t rows = 0;
   const float* left = nullptr;
   int64_t left_pitch = 0;
   const float* right = nullptr;
@@ -45,44 +46,63 @@ struct RowCopy {
   int64_t padded = 0;
 };
 
-/// Products of values of bf16, for which some hosts have an operation that makes two fused
-/// multiply-adds per lane, but counts numbers below the normal ones as zeros.
-struct PairedProduct {
-  /// Makes one row of two: row 2 k in the high halves of words, row 2 k + 1 (zeros after the last
-  /// row) in the low ones. Returns the bits of the smallest nonzero magnitude, or 0 when all values
-  /// are zero.
-  uint32_t (*pack)(const RowCopy&) = nullptr;
-  BlockShape blocks;  ///< of packed rows: their depth is the number of pairs
+/// Products of values of bf16, whose operands are always packed: by `left` for the rows of a block,
+/// by `right` for its columns, in at most packed_rows() rows each.
+struct Bf16Product {
+  BlockShape blocks;  ///< their depth is that of the operands
+  BlockShape flat;    ///< for products of at most flat.rows() rows; may be empty
+  void (*left)(const RowCopy&) = nullptr;
+  void (*right)(const RowCopy&) = nullptr;
 };
 
-/// Every variant gives the same bytes: an element is a chain of fused multiply-adds over the depth
-/// in ascending order that starts from +0, then one fp32 addition when it accumulates; any NaN
-/// becomes kProductNanBits. So variants may be vectorised over rows and columns, never over depth.
+/// Every variant gives the same bytes. An element of fp32 operands is a chain of fused
+/// multiply-adds over the depth in ascending order that starts from +0. One of values of bf16 is a
+/// sum in fp32, from +0, over each kBf16Depth of the depth, the last ones filled up with zeros; its
+/// summands are the sums of two such chains, of the elements at even and at odd places; and numbers
+/// below the normal ones count as zeros of their signs, be they operands or results. (That is the
+/// order of AMX; nobody has published that of the PE array.) Then follows one fp32 addition when it
+/// accumulates. Any NaN becomes kProductNanBits. So variants may be vectorised over rows and
+/// columns, not over depth.
 struct ProductKernel {
   std::string_view name;  ///< as in NEURON_SIM_PRODUCT_KERNEL
   bool (*runs_here)();    ///< whether this host has its instructions
   BlockShape blocks;      ///< for products of many rows
   BlockShape flat;        ///< for products of at most flat.rows() rows
   void (*copy)(const RowCopy&);
-  BlockShape narrow{};  ///< for the last columns: the rows of `blocks`, fewer columns; may be empty
-  PairedProduct paired{};  ///< empty where the host has no such operation
+  BlockShape narrow;  ///< for the last columns: the rows of `blocks`, fewer columns; may be empty
+  const Bf16Product* bf16;
 };
+
+inline constexpr int64_t kBf16Depth = 32;
+
+/// Rows that have room for the packed operands of any kernel.
+inline int64_t packed_rows(int64_t depth) { return depth + kBf16Depth; }
+
+/// Packs rows for chains: of each kBf16Depth rows those at even places, then as many at odd ones. A
+/// chain of chain_length() rows has zeros at its end. `copy` writes one of the two.
+void pack_chains(const RowCopy& rows, void (*copy)(const RowCopy&), int64_t rows_in_one = 1);
+/// Elements of both chains of the next kBf16Depth of the `left` ones: if these are fewer, the odd
+/// chain ends with a zero, as in a block that is filled up.
+inline int64_t chain_length(int64_t left) {
+  return left < kBf16Depth ? left / 2 + 1 : kBf16Depth / 2;
+}
 
 /// The bits of every NaN that a product holds.
 inline constexpr uint32_t kProductNanBits = 0x7FC00000;
 
+extern const ProductKernel kAmxProduct;         ///< AMX for bf16, else AVX-512F
 extern const ProductKernel kAvx512Bf16Product;  ///< AVX-512F and AVX512_BF16
 extern const ProductKernel kAvx512Product;      ///< AVX-512F
 extern const ProductKernel kAvx2Product;        ///< AVX2 with FMA
 extern const ProductKernel kPortableProduct;  ///< any host: each fused operation from five of fp64
 
-/// All variants, the fastest first.
+/// All variants, in the order of preference.
 std::span<const ProductKernel* const> product_kernels();
-/// The variant that this process uses: the fastest that the host runs, or the one that
+/// The variant that this process uses: the first that the host runs, or the one that
 /// NEURON_SIM_PRODUCT_KERNEL names (KernelError if there is no such variant or the host lacks its
 /// instructions). Read once.
 const ProductKernel& product_kernel();
-/// The variant of that name, as NEURON_SIM_PRODUCT_KERNEL gives it; empty means the fastest.
+/// The variant of that name, as NEURON_SIM_PRODUCT_KERNEL gives it; empty means the first.
 const ProductKernel& product_kernel_named(std::string_view wanted);
 
 }  // namespace neuron_sim

@@ -1,6 +1,7 @@
 // Blocks of a product on hosts with AVX-512F.
 
 #define NEURON_SIM_TARGET __attribute__((target("avx512f")))
+#include "device/isa/tensor/product_bf16.h"
 #include "device/isa/tensor/product_block_avx512.h"
 
 namespace neuron_sim {
@@ -8,9 +9,26 @@ namespace {
 
 bool runs_here() { return __builtin_cpu_supports("avx512f") != 0; }
 
+void pack(const RowCopy& rows) { pack_chains(rows, copy_rows); }
+
+constexpr BlockShape kShape{2 * kLanes, kBlocks<MultiplyAdd, 2, Order::kChain>,
+                            kBlocks<MultiplyAdd, 2, Order::kPackingChain>};
+constexpr BlockShape kNarrowShape{kLanes, kBlocks<MultiplyAdd, 1, Order::kChain>,
+                                  kBlocks<MultiplyAdd, 1, Order::kPackingChain>};
+constexpr BlockShape kFlatShape{4 * kLanes, kFlatBlocks<MultiplyAdd, Order::kChain>};
+constexpr Bf16Product kBf16{{2 * kLanes, kBlocks<MultiplyAdd, 2, Order::kBf16>},
+                            {4 * kLanes, kFlatBlocks<MultiplyAdd, Order::kBf16>},
+                            pack,
+                            pack};
+
 }  // namespace
 
-const ProductKernel kAvx512Product = {"avx512",   runs_here, kBlockShape,
-                                      kFlatShape, copy_rows, kNarrowShape};
+const ProductKernel kAvx512Product = {"avx512",  runs_here,    kShape, kFlatShape,
+                                      copy_rows, kNarrowShape, &kBf16};
+const ProductKernel kAvx512Bf16Product = {
+    "avx512_bf16", avx512_bf16_runs_here, kShape,      kFlatShape,
+    copy_rows,     kNarrowShape,          &kAvx512Bf16};
+const ProductKernel kAmxProduct = {"amx",     amx_runs_here, kShape,   kFlatShape,
+                                   copy_rows, kNarrowShape,  &kAmxBf16};
 
 }  // namespace neuron_sim

@@ -1,6 +1,7 @@
-// Blocks of a product on hosts with AVX-512F and AVX512_BF16.
+// Blocks of a product of bf16 on hosts with AVX-512F and AVX512_BF16.
 
 #define NEURON_SIM_TARGET __attribute__((target("avx512f,avx512bf16")))
+#include "device/isa/tensor/product_bf16.h"
 #include "device/isa/tensor/product_block_avx512.h"
 
 namespace neuron_sim {
@@ -8,19 +9,16 @@ namespace {
 
 /// Two fused multiply-adds in each lane, the one of the high halves first.
 struct MultiplyAddPairs {
+  static constexpr int64_t kDepth = 2;  // of a row
   NEURON_SIM_TARGET static __m512 add(__m512 sum, __m512 factor, __m512 values) {
     return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(factor),
                             reinterpret_cast<__m512bh>(values));
   }
 };
 
-NEURON_SIM_TARGET Words minimum(Words a, Words b) { return a < b ? a : b; }
-
-/// The magnitudes less one, in units of the last place: zeros become the largest numbers.
-NEURON_SIM_TARGET Words below_magnitude(Words bits) { return (bits & 0x7FFFFFFFU) - 1U; }
-
-NEURON_SIM_TARGET uint32_t pack_pairs(const RowCopy& rows) {
-  Words least = Words{} - 1U;
+/// Makes one row of two: the first in the high halves of words, the second, or zeros after the last
+/// row, in the low ones.
+NEURON_SIM_TARGET void copy_pairs(const RowCopy& rows) {
   for (int64_t k = 0; k < rows.depth; k += 2) {
     const float* first = rows.from + k * rows.from_pitch;
     const float* second = first + rows.from_pitch;
@@ -29,14 +27,13 @@ NEURON_SIM_TARGET uint32_t pack_pairs(const RowCopy& rows) {
     for (int64_t i = 0; i < rows.padded; i += kLanes) {
       const Words high = words_at(first, i, rows.length);
       const Words low = words_at(second, i, second_length);
-      least = minimum(least, minimum(below_magnitude(high), below_magnitude(low)));
-      _mm512_storeu_si512(to + i, reinterpret_cast<__m512i>(high | low >> 16));
+      const auto words = reinterpret_cast<__m512i>((high & 0xFFFF0000U) | low >> 16);
+      _mm512_mask_storeu_epi32(to + i, lanes_before(rows.padded - i), words);
     }
   }
-  uint32_t result = least[0];
-  for (int64_t lane = 1; lane < kLanes; ++lane) result = std::min(result, least[lane]);
-  return result + 1;
 }
+
+void pack(const RowCopy& rows) { pack_chains(rows, copy_pairs, 2); }
 
 /// Whether a lane rounds after each of its two multiply-adds, the high halves first: 1 + 2^-24 is
 /// 1, and with 2^-23 it is 1 + 2^-23. In the other order, or rounded once, the sum is 1 + 2^-22.
@@ -47,20 +44,16 @@ NEURON_SIM_TARGET bool chains_high_halves_first() {
   return _mm512_cmp_ps_mask(sums, _mm512_set1_ps(1 + 0x1p-23F), _CMP_EQ_OQ) == 0xFFFF;
 }
 
-bool runs_here() {
+}  // namespace
+
+bool avx512_bf16_runs_here() {
   return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bf16") != 0 &&
          chains_high_halves_first();
 }
 
-}  // namespace
-
-const ProductKernel kAvx512Bf16Product = {
-    "avx512_bf16",
-    runs_here,
-    kBlockShape,
-    kFlatShape,
-    copy_rows,
-    kNarrowShape,
-    {pack_pairs, {2 * kLanes, kBlocks<MultiplyAddPairs, 2, false>}}};
+const Bf16Product kAvx512Bf16 = {{2 * kLanes, kBlocks<MultiplyAddPairs, 2, Order::kBf16>},
+                                 {4 * kLanes, kFlatBlocks<MultiplyAddPairs, Order::kBf16>},
+                                 pack,
+                                 pack};
 
 }  // namespace neuron_sim

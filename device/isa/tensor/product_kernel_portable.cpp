@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "device/isa/tensor/product_kernel.h"
+#include "device/isa/tensor/subnormals_as_zeros.h"
 
 namespace neuron_sim {
 namespace {
@@ -34,29 +35,57 @@ inline Doubles fused(Doubles a, Doubles b, Doubles c) {
   return __builtin_convertvector(__builtin_convertvector(odd, Floats), Doubles);
 }
 
-template <int kRows>
-void multiply(const BlockProduct& product) {
-  const float* left = product.left;
-  const float* right = product.right;
-  Doubles sum[kRows][kVectors] = {};
-  for (int64_t k = product.depth; k > 0;
-       --k, left += product.left_pitch, right += product.right_pitch) {
+using Sums = Doubles[kVectors];
+
+/// The sums of `count` rows from `first` on.
+void chain(const BlockProduct& product, int64_t first, int64_t count, Sums& sum) {
+  const float* left = product.left + first * product.left_pitch;
+  const float* right = product.right + first * product.right_pitch;
+  std::fill_n(sum, kVectors, Doubles{});
+  for (int64_t k = 0; k < count; ++k, left += product.left_pitch, right += product.right_pitch) {
+    const double factor = *left;
     for (int v = 0; v < kVectors; ++v) {
       const float* at = right + v * kLanes;
-      const Doubles values = {at[0], at[1]};
-      for (int row = 0; row < kRows; ++row) {
-        const double factor = left[row];
-        sum[row][v] = fused(Doubles{factor, factor}, values, sum[row][v]);
-      }
+      sum[v] = fused(Doubles{factor, factor}, Doubles{at[0], at[1]}, sum[v]);
     }
   }
-  for (int row = 0; row < kRows; ++row) {
-    for (int column = 0; column < kVectors * kLanes; ++column) {
-      float* target = product.target + row * product.target_pitch + column;
-      float result = static_cast<float>(sum[row][column / kLanes][column % kLanes]);
-      if (product.accumulate) result = *target + result;
-      *target = std::isnan(result) ? std::bit_cast<float>(kProductNanBits) : result;
-    }
+}
+
+float element(const Sums& sum, int64_t column) {
+  return static_cast<float>(sum[column / kLanes][column % kLanes]);
+}
+
+constexpr int64_t kColumns = kVectors * kLanes;
+using Row = float[kColumns];
+
+[[gnu::noinline]] void add_chains(const BlockProduct& product, Row& total) {
+  const SubnormalsAsZeros mode;
+  int64_t done = 0, row = 0;
+  do {
+    const int64_t length = chain_length(product.depth - done);
+    Sums even, odd;
+    chain(product, row, length, even);
+    chain(product, row + length, length, odd);
+    for (int64_t i = 0; i < kColumns; ++i) total[i] += element(even, i) + element(odd, i);
+    row += 2 * length;
+    done += kBf16Depth;
+  } while (done < product.depth);
+}
+
+/// One row.
+template <bool kBf16>
+void multiply(const BlockProduct& product) {
+  Row result = {};
+  if (kBf16) {
+    add_chains(product, result);
+  } else {
+    Sums sum;
+    chain(product, 0, product.depth, sum);
+    for (int64_t i = 0; i < kColumns; ++i) result[i] = element(sum, i);
+  }
+  for (int64_t i = 0; i < kColumns; ++i) {
+    if (product.accumulate) result[i] = product.target[i] + result[i];
+    product.target[i] = std::isnan(result[i]) ? std::bit_cast<float>(kProductNanBits) : result[i];
   }
 }
 
@@ -68,13 +97,17 @@ void copy_rows(const RowCopy& rows) {
   }
 }
 
-constexpr BlockMultiply kBlocks[] = {multiply<1>};
+void pack(const RowCopy& rows) { pack_chains(rows, copy_rows); }
+
+constexpr BlockMultiply kBlocks[] = {multiply<false>}, kBf16Blocks[] = {multiply<true>};
+constexpr BlockShape kShape{kVectors * kLanes, kBlocks};
+constexpr Bf16Product kBf16{{kVectors * kLanes, kBf16Blocks}, {}, pack, pack};
 
 bool runs_here() { return true; }
 
 }  // namespace
 
-const ProductKernel kPortableProduct = {
-    "portable", runs_here, {kVectors * kLanes, kBlocks}, {kVectors * kLanes, kBlocks}, copy_rows};
+const ProductKernel kPortableProduct = {"portable", runs_here, kShape, kShape,
+                                        copy_rows,  {},        &kBf16};
 
 }  // namespace neuron_sim

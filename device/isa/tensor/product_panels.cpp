@@ -9,13 +9,8 @@
 namespace neuron_sim {
 namespace {
 
-// A stationary operand that more panels than this read is copied first: its rows are pages apart.
-constexpr int64_t kPanelsInPlace = 2000;
-// Operands of more blocks of rows than this are multiplied in pairs, if they can be.
-constexpr int64_t kBlocksUnpaired = 2;
-
 struct Buffers {
-  LineBuffer right, edge, left_pairs, right_pairs;
+  LineBuffer left, right, edge;
 };
 Buffers& buffers() {
   thread_local Buffers mine;
@@ -28,10 +23,6 @@ struct Matrix {
 };
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-/// Floats from row to row of a copy: an odd number of cache lines, so that columns spread over the
-/// cache.
-int64_t spread_pitch(int64_t length) { return (divide_up(length, kLineFloats) | 1) * kLineFloats; }
 
 /// Brings `rows` rows of one cache line towards the processor.
 void bring_near(const Matrix& lines, int64_t rows) {
@@ -61,13 +52,13 @@ class Panel {
   LaterRows rows() const { return {start_, product_.moving_pitch, contiguous_, product_.depth}; }
 
   /// A copy, with zeros up to `width`.
-  Matrix gathered(int64_t width, const ProductKernel& kernel, LineBuffer& buffer) const {
-    float* data = buffer.floats(product_.depth * width);
+  Matrix gathered(int64_t width, void (*copy)(const RowCopy&), LineBuffer& buffer) const {
+    float* data = buffer.floats(packed_rows(product_.depth) * width);
     for (int64_t done = 0; done < columns_;) {
       const int64_t count = std::min(columns_ - done, left_in_run(first_ + done));
       const int64_t padded = done + count == columns_ ? width - done : count;
-      kernel.copy({product_.depth, count, at(first_ + done), product_.moving_pitch, data + done,
-                   width, padded});
+      copy({product_.depth, count, at(first_ + done), product_.moving_pitch, data + done, width,
+            padded});
       done += count;
     }
     return {data, width};
@@ -89,127 +80,121 @@ class Panel {
 };
 
 /// A block with only `columns` valid columns.
-void multiply_edge(const BlockProduct& block, int64_t rows, int64_t columns, int64_t width,
+void multiply_edge(const BlockProduct& block, int64_t columns, int64_t width,
                    BlockMultiply multiply) {
   BlockProduct whole = block;
-  whole.target = buffers().edge.floats(rows * width);
+  whole.target = buffers().edge.floats(block.rows * width);
   whole.target_pitch = width;
-  for (int64_t row = 0; row < rows && block.accumulate; ++row) {
+  for (int64_t row = 0; row < block.rows && block.accumulate; ++row) {
     std::copy_n(block.target + row * block.target_pitch, columns, whole.target + row * width);
   }
   multiply(whole);
-  for (int64_t row = 0; row < rows; ++row) {
+  for (int64_t row = 0; row < block.rows; ++row) {
     std::copy_n(whole.target + row * width, columns, block.target + row * block.target_pitch);
   }
 }
 
-/// All rows of the columns of `panel`; `depth` rows of left and right. The first block of rows
-/// writes to `packed`, unless it is null, from where the others read.
-void multiply_panel(const TileProduct& product, const BlockShape& shape, int64_t depth,
-                    const Matrix& left, const Matrix& right, const Panel& panel, float* packed,
-                    Ahead& later) {
-  const int64_t blocks = divide_up(product.columns, shape.rows());
+/// The rows of a product in the blocks of a shape.
+class Blocks {
+ public:
+  Blocks(const TileProduct& product, const BlockShape& shape)
+      : rows_(product.columns), count_(divide_up(product.columns, shape.rows())) {}
+
+  int64_t count() const { return count_; }
+  int64_t first(int64_t block) const { return rows_ * block / count_; }  // even shares
+  int64_t rows(int64_t block) const { return first(block + 1) - first(block); }
+
+ private:
+  int64_t rows_, count_;
+};
+
+/// The stationary operand: as it stands, or packed block after block.
+struct Left {
+  Matrix matrix;
+  int64_t block_pitch = 0;  ///< floats from block to block; 0: as it stands
+};
+
+Left packed_left(const TileProduct& product, const BlockShape& shape,
+                 void (*pack)(const RowCopy&)) {
+  const Blocks blocks(product, shape);
+  const int64_t pitch = packed_rows(product.depth) * shape.rows();
+  float* data = buffers().left.floats(blocks.count() * pitch);
+  for (int64_t block = 0; block < blocks.count(); ++block) {
+    const int64_t rows = blocks.rows(block);
+    pack({product.depth, rows, product.stationary + blocks.first(block), product.stationary_pitch,
+          data + block * pitch, shape.rows(), rows});
+  }
+  return {{data, shape.rows()}, pitch};
+}
+
+/// All rows of the columns of `panel`. The first block of rows writes to `packed`, unless it is
+/// null, from where the others read.
+void multiply_panel(const TileProduct& product, const BlockShape& shape, const Left& left,
+                    const Matrix& right, const Panel& panel, float* packed, Ahead& later) {
+  const Blocks blocks(product, shape);
   const Panel next(product, panel.first() + panel.columns(), panel.columns());
-  Ahead ahead(next.rows(), blocks);
-  BlockProduct part{depth,       nullptr, left.pitch,           right.data,
-                    right.pitch, nullptr, product.target_pitch, product.accumulate,
-                    packed};
-  for (int64_t block = 0, row = 0; block < blocks; ++block) {
-    const int64_t rows = product.columns * (block + 1) / blocks - row;  // even shares
+  Ahead ahead(next.rows(), blocks.count());
+  BlockProduct part{product.depth,      0,           nullptr, left.matrix.pitch,
+                    right.data,         right.pitch, nullptr, product.target_pitch,
+                    product.accumulate, packed};
+  for (int64_t block = 0; block < blocks.count(); ++block) {
+    const int64_t row = blocks.first(block);
+    part.rows = blocks.rows(block);
     const bool packs = block == 0 && packed != nullptr;
     const auto& kernels = packs ? shape.packing : shape.multiply;
-    const BlockMultiply multiply = kernels[static_cast<size_t>(rows - 1)];
-    part.left = left.data + row;
-    if (panel.first() == 0) bring_near({part.left + rows, left.pitch}, depth);
+    const BlockMultiply multiply = kernels[static_cast<size_t>(part.rows - 1)];
+    part.left = left.matrix.data + (left.block_pitch > 0 ? block * left.block_pitch : row);
+    if (panel.first() == 0 && left.block_pitch == 0) {
+      bring_near({part.left + part.rows, left.matrix.pitch}, product.depth);
+    }
     part.target = product.target + row * product.target_pitch + panel.first();
     ahead.fetch();
     later.fetch();
     if (panel.columns() == shape.columns) {
       multiply(part);
     } else {
-      multiply_edge(part, rows, panel.columns(), shape.columns, multiply);
+      multiply_edge(part, panel.columns(), shape.columns, multiply);
     }
     if (packs) {
       part.right = packed;
       part.right_pitch = shape.columns;
     }
-    row += rows;
   }
 }
 
 void multiply_floats(const TileProduct& product, const ProductKernel& kernel,
-                     const BlockShape& shape, const Matrix& left, const Panel& panel,
-                     Ahead& later) {
+                     const BlockShape& shape, const Left& left, const Panel& panel, Ahead& later) {
   const bool in_place = panel.in_place(shape.columns);
   const Matrix right =
-      in_place ? panel.matrix() : panel.gathered(shape.columns, kernel, buffers().right);
+      in_place ? panel.matrix() : panel.gathered(shape.columns, kernel.copy, buffers().right);
   const bool packs = in_place && product.columns > shape.rows() && !shape.packing.empty();
   float* packed = packs ? buffers().right.floats(product.depth * shape.columns) : nullptr;
-  multiply_panel(product, shape, product.depth, left, right, panel, packed, later);
-}
-
-/// Rows of values of bf16, two and two in one.
-struct PairedMatrix {
-  Matrix matrix;
-  uint32_t least = 0;  ///< bits of the least magnitude other than zero, else 0
-};
-
-PairedMatrix paired(const Matrix& from, int64_t rows, int64_t length, const PairedProduct& kernel,
-                    LineBuffer& buffer) {
-  const int64_t padded = divide_up(length, kernel.blocks.columns) * kernel.blocks.columns;
-  const int64_t pitch = spread_pitch(padded);
-  float* data = buffer.floats(divide_up(rows, 2) * pitch);
-  const uint32_t least = kernel.pack({rows, length, from.data, from.pitch, data, pitch, padded});
-  return {{data, pitch}, least};
-}
-
-/// Whether no sum of products of such values is below the normal numbers but zero: a value of bf16
-/// is a multiple of its power of two over 2^7, so all sums are multiples of the two least powers of
-/// two over 2^14, also when they are rounded.
-bool sums_are_normal(const PairedMatrix& left, const PairedMatrix& right) {
-  if (left.least == 0 || right.least == 0) return true;  // zeros alone
-  constexpr uint32_t kBias = 127, kFraction = 23, kBothUnits = 14;
-  const uint32_t a = left.least >> kFraction, b = right.least >> kFraction;
-  return a > 0 && b > 0 && a + b >= kBias + 1 + kBothUnits;
+  multiply_panel(product, shape, left, right, panel, packed, later);
 }
 
 /// Over all blocks of a product.
 Ahead later_rows_of(const TileProduct& product, const BlockShape& shape) {
   return {product.later,
-          divide_up(product.elements, shape.columns) * divide_up(product.columns, shape.rows())};
+          divide_up(product.elements, shape.columns) * Blocks(product, shape).count()};
 }
 
-/// The product of values of bf16, in pairs wherever that gives the same bytes.
-void multiply_pairs(const TileProduct& product, const ProductKernel& kernel) {
-  const BlockShape& shape = kernel.paired.blocks;
-  const Matrix unpaired{product.stationary, product.stationary_pitch};
-  const PairedMatrix left =
-      paired(unpaired, product.depth, product.columns, kernel.paired, buffers().left_pairs);
+void multiply_bf16(const TileProduct& product, const Bf16Product& kernel) {
+  const BlockShape& shape = product.columns <= kernel.flat.rows() ? kernel.flat : kernel.blocks;
+  const Left left = packed_left(product, shape, kernel.left);
   Ahead later = later_rows_of(product, shape);
   for (int64_t first = 0; first < product.elements; first += shape.columns) {
     const Panel panel(product, first, shape.columns);
-    const bool in_place = panel.contiguous() == panel.columns();
-    const Matrix from =
-        in_place ? panel.matrix() : panel.gathered(shape.columns, kernel, buffers().right);
-    const PairedMatrix right =
-        paired(from, product.depth, panel.columns(), kernel.paired, buffers().right_pairs);
-    if (sums_are_normal(left, right)) {
-      multiply_panel(product, shape, divide_up(product.depth, 2), left.matrix, right.matrix, panel,
-                     nullptr, later);
-    } else {
-      multiply_floats(product, kernel, kernel.blocks, unpaired, panel, later);
-    }
+    const Matrix right = panel.gathered(shape.columns, kernel.right, buffers().right);
+    multiply_panel(product, shape, left, right, panel, nullptr, later);
   }
 }
 
 }  // namespace
 
 void multiply_panels(const TileProduct& product, const ProductKernel& kernel) {
-  const bool pairs = product.bf16 && kernel.paired.pack != nullptr &&
-                     product.columns > kBlocksUnpaired * kernel.paired.blocks.rows();
-  if (pairs) return multiply_pairs(product, kernel);
+  if (product.bf16) return multiply_bf16(product, *kernel.bf16);
   const BlockShape& shape = product.columns <= kernel.flat.rows() ? kernel.flat : kernel.blocks;
-  const Matrix left{product.stationary, product.stationary_pitch};
+  const Left left{{product.stationary, product.stationary_pitch}};
   Ahead later = later_rows_of(product, shape);
   for (int64_t first = 0; first < product.elements; first += shape.columns) {
     const bool is_narrow =

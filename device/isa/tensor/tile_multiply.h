@@ -29,10 +29,9 @@ struct TileProduct {
   LaterRows later{};  ///< brought towards the processor meanwhile
 };
 
-/// Every element of C is a chain of fused multiply-adds over k = 0, 1, ... from +0, then one fp32
-/// addition when it accumulates; a NaN is kProductNanBits. This defines the bytes of nc_matmul, the
-/// same on every host, however C is divided into products. Without accumulation C is not read. C
-/// must not overlap A or B.
+/// Every element of C is computed in the order of ProductKernel. This defines the bytes of
+/// nc_matmul, the same on every host, however the columns and elements of C are divided into
+/// products. Without accumulation C is not read. C must not overlap A or B.
 void multiply_tile(const TileProduct& product, const ProductKernel& kernel = product_kernel());
 
 }  // namespace neuron_sim

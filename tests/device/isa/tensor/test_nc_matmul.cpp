@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "device/instruction/float_operand.h"
 #include "device/isa/tensor/nc_matmul.h"
 #include "tests/device/isa/product_oracle.h"
 #include "tests/device/isa/run_instruction.h"
@@ -15,13 +16,15 @@ void expect_product(InstructionBench& bench, const NcMatmul& matmul,
   const size_t depth = static_cast<size_t>(matmul.stationary.partitions());
   const size_t columns = a.size() / depth;
   const size_t elements = b.size() / depth;
+  const bool bf16 =
+      fits_bfloat16(matmul.stationary.dtype()) && fits_bfloat16(matmul.moving.dtype());
   std::vector<double> expected, left(depth), right(depth);
   for (size_t m = 0; m < columns; ++m) {
     for (size_t k = 0; k < depth; ++k) left[k] = a[k * columns + m];
     for (size_t n = 0; n < elements; ++n) {
       for (size_t k = 0; k < depth; ++k) right[k] = b[k * elements + n];
       const double* old = before.empty() ? nullptr : &before[m * elements + n];
-      expected.push_back(product_element(left, right, old));
+      expected.push_back(product_element(left, right, old, bf16));
     }
   }
   expect_values(bench.get(matmul.dst), expected);

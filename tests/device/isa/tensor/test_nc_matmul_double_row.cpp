@@ -30,7 +30,7 @@ void expect_product(const std::vector<double>& dst, const Matrix& a, const Matri
     for (size_t n = 0; n < b.columns; ++n) {
       for (size_t k = 0; k < depth; ++k) right[k] = b.at(k, n);
       const double* old = before.empty() ? nullptr : &before[m * b.columns + n];
-      expected.push_back(product_element(left, right, old, dtype));
+      expected.push_back(product_element(left, right, old, true, dtype));
     }
   }
   expect_values(dst, expected);

@@ -80,7 +80,7 @@ void expect_product(InstructionBench& bench, const NcMatmulMx& matmul,
         right[k] = b[(k / 4 * elements + n) * 4 + k % 4];
       }
       const double* old = before.empty() ? nullptr : &before[m * elements + n];
-      expected.push_back(product_element(left, right, old, matmul.dst.dtype()));
+      expected.push_back(product_element(left, right, old, true, matmul.dst.dtype()));
     }
   }
   expect_values(bench.get(matmul.dst), expected);

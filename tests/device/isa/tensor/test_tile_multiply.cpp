@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/device/isa/product_oracle.h"
+
 namespace neuron_sim {
 namespace {
 
@@ -67,9 +69,9 @@ class Product {
   }
   /// The definition, one element at a time.
   float element(int64_t m, int64_t n, const float* before) {
-    float sum = 0;
-    for (int64_t k = 0; k < size_.depth; ++k) sum = std::fma(at(0, k, m), at(1, k, n), sum);
-    if (before != nullptr) sum = *before + sum;
+    const float sum = product_sum(
+        size_.depth, [&](int64_t k) { return at(0, k, m); }, [&](int64_t k) { return at(1, k, n); },
+        before, size_.bf16);
     return std::isnan(sum) ? std::bit_cast<float>(kProductNanBits) : sum;
   }
 
@@ -207,8 +209,8 @@ auto cut_to_bf16(Value& value) {
 
 TEST_P(EveryProductKernel, GivesTheBytesOfTheDefinitionForBf16) {
   Values values(-3, 3, 10);
-  for (const int64_t depth : {0, 1, 2, 3, 64, 127, 128, 129, 512}) {
-    for (const int64_t columns : {24, 25, 40, 128}) {
+  for (const int64_t depth : {1, 2, 3, 31, 32, 33, 62, 63, 64, 65, 127, 128, 512}) {
+    for (const int64_t columns : {1, 2, 6, 7, 16, 17, 25, 33, 128}) {
       expect_case({depth, columns, 50, {1, 2, 3}, true}, cut_to_bf16(values));
     }
   }
@@ -233,7 +235,6 @@ TEST_P(EveryProductKernel, GivesTheBytesOfTheDefinitionForBf16OfAnyExponents) {
 }
 
 TEST_P(EveryProductKernel, GivesTheBytesOfTheDefinitionForBf16WithOneTinyElement) {
-  // One group of columns has it: the others may be computed another way.
   Values values(-3, 3, 30);
   const float tiny[] = {0x1p-133F, -0x1p-126F, 0x1p-109F, 0x1p-108F};
   for (const float element : tiny) {

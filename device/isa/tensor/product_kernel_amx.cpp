@@ -1,0 +1,160 @@
+// Blocks of a product of bf16 in the tiles of AMX.
+
+#define NEURON_SIM_TARGET __attribute__((target("avx512f,amx-tile,amx-bf16")))
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "device/isa/tensor/product_bf16.h"
+#include "device/isa/tensor/product_block_avx512.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr int64_t kTileRows = 16;
+constexpr int64_t kTileWords = kTileRows * kLanes;  // 16 rows of 32 values of bf16
+
+/// What LDTILECFG reads: eight tiles of 16 rows of 64 bytes.
+struct alignas(64) TileShapes {
+  uint8_t palette = 1, start_row = 0, reserved[14] = {};
+  uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+
+/// Pairs of values of two rows as words, the first in the low halves; zeros beyond the last row.
+NEURON_SIM_TARGET Words pairs_at(const RowCopy& rows, int64_t k, int64_t i) {
+  const float* first = rows.from + k * rows.from_pitch;
+  const Words low = words_at(first, i, k < rows.depth ? rows.length : 0);
+  const Words high = words_at(first + rows.from_pitch, i, k + 1 < rows.depth ? rows.length : 0);
+  return (high & 0xFFFF0000U) | low >> 16;
+}
+
+int64_t blocks_of_depth(int64_t depth) {
+  return std::max<int64_t>(1, (depth + kBf16Depth - 1) / kBf16Depth);
+}
+
+/// Columns: each row of the copy holds a pair for each of them.
+NEURON_SIM_TARGET void pack(const RowCopy& rows) {
+  float* to = rows.to;
+  const int64_t depth = blocks_of_depth(rows.depth) * kBf16Depth;
+  for (int64_t k = 0; k < depth; k += 2, to += rows.to_pitch) {
+    for (int64_t i = 0; i < rows.padded; i += kLanes) {
+      const auto words = reinterpret_cast<__m512i>(pairs_at(rows, k, i));
+      _mm512_mask_storeu_epi32(to + i, lanes_before(rows.padded - i), words);
+    }
+  }
+}
+
+NEURON_SIM_TARGET void transpose(Words (&words)[kLanes]) {
+  // Exchanges the blocks beside the diagonal, of 8 x 8, 4 x 4, 2 x 2 and 1 x 1 words.
+  NEURON_SIM_UNROLL for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+    Words first, second;  // of two rows that are beside each other
+    for (int64_t i = 0; i < kLanes; ++i) {
+      const auto lane = static_cast<uint32_t>(i);
+      const bool moves = (i & half) != 0;
+      first[i] = moves ? lane - static_cast<uint32_t>(half) + kLanes : lane;
+      second[i] = moves ? lane + kLanes : lane + static_cast<uint32_t>(half);
+    }
+    NEURON_SIM_UNROLL for (int64_t i = 0; i < kLanes; ++i) {
+      if ((i & half) != 0) continue;
+      const Words a = words[i], b = words[i + half];
+      words[i] = __builtin_shuffle(a, b, first);
+      words[i + half] = __builtin_shuffle(a, b, second);
+    }
+  }
+}
+
+/// Rows of a block: tiles whose rows are its rows, first those of the first 16 rows.
+NEURON_SIM_TARGET void pack_left(const RowCopy& rows) {
+  float* to = rows.to;
+  const int64_t depth = blocks_of_depth(rows.depth) * kBf16Depth;
+  for (int64_t i = 0; i < rows.length; i += kLanes) {
+    for (int64_t k = 0; k < depth; k += kBf16Depth) {
+      Words words[kLanes];
+      for (int64_t j = 0; j < kLanes; ++j) words[j] = pairs_at(rows, k + 2 * j, i);
+      transpose(words);
+      for (const Words& row : words) {
+        _mm512_storeu_si512(to, reinterpret_cast<__m512i>(row));
+        to += kLanes;
+      }
+    }
+  }
+}
+
+/// Two tiles of rows, unless one suffices, by two of columns: target[32 or 16, 32].
+template <bool kTall>
+NEURON_SIM_TARGET void multiply_tiles(const BlockProduct& product, float* target) {
+  constexpr size_t kPitch = 2 * kLanes * sizeof(float);
+  const auto right_pitch = static_cast<size_t>(product.right_pitch) * sizeof(float);
+  const int64_t blocks = blocks_of_depth(product.depth);
+  _tile_zero(0);
+  _tile_zero(1);
+  if constexpr (kTall) _tile_zero(2);
+  if constexpr (kTall) _tile_zero(3);
+  const float* left = product.left;
+  const float* right = product.right;
+  for (int64_t block = 0; block < blocks; ++block) {
+    _tile_loadd(4, left, 64);
+    _tile_loadd(6, right, right_pitch);
+    _tile_loadd(7, right + kLanes, right_pitch);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    if constexpr (kTall) {
+      _tile_loadd(5, left + blocks * kTileWords, 64);
+      _tile_dpbf16ps(2, 5, 6);
+      _tile_dpbf16ps(3, 5, 7);
+    }
+    left += kTileWords;
+    right += kTileRows * product.right_pitch;
+  }
+  _tile_stored(0, target, kPitch);
+  _tile_stored(1, target + kLanes, kPitch);
+  if constexpr (kTall) _tile_stored(2, target + 2 * kTileWords, kPitch);
+  if constexpr (kTall) _tile_stored(3, target + 2 * kTileWords + kLanes, kPitch);
+}
+
+/// A block of 1 to 32 rows by 32 columns.
+NEURON_SIM_TARGET void multiply_block(const BlockProduct& product) {
+  alignas(64) float sums[4 * kTileWords];
+  static constexpr TileShapes kShapes;
+  _tile_loadconfig(&kShapes);
+  if (product.rows > kTileRows) {
+    multiply_tiles<true>(product, sums);
+  } else {
+    multiply_tiles<false>(product, sums);
+  }
+  _tile_release();
+  const __m512 nan = _mm512_set1_ps(std::bit_cast<float>(kProductNanBits));
+  for (int64_t row = 0; row < product.rows; ++row) {
+    float* target = product.target + row * product.target_pitch;
+    NEURON_SIM_UNROLL for (int64_t i = 0; i < 2 * kLanes; i += kLanes) {
+      __m512 sum = _mm512_load_ps(sums + row * 2 * kLanes + i);
+      if (product.accumulate) sum = _mm512_add_ps(_mm512_loadu_ps(target + i), sum);
+      const __mmask16 is_nan = _mm512_cmp_ps_mask(sum, sum, _CMP_UNORD_Q);
+      _mm512_storeu_ps(target + i, _mm512_mask_blend_ps(is_nan, sum, nan));
+    }
+  }
+}
+
+template <size_t... kRows>
+constexpr std::array<BlockMultiply, sizeof...(kRows)> blocks_of(std::index_sequence<kRows...>) {
+  return {((void)kRows, multiply_block)...};
+}
+constexpr auto kBlocks32 = blocks_of(std::make_index_sequence<2 * kTileRows>());
+
+/// Linux keeps the tiles of threads only for processes that ask for them.
+bool tiles_are_permitted() {
+  constexpr int kRequest = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequest, kTileData) == 0;
+}
+
+}  // namespace
+
+bool amx_runs_here() {
+  static const bool runs = __builtin_cpu_supports("avx512f") != 0 &&
+                           __builtin_cpu_supports("amx-bf16") != 0 && tiles_are_permitted();
+  return runs;
+}
+
+const Bf16Product kAmxBf16 = {{2 * kLanes, kBlocks32}, {}, pack_left, pack};
+
+}  // namespace neuron_sim
