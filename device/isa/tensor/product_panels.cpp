@@ -9,6 +9,9 @@
 namespace neuron_sim {
 namespace {
 
+// A stationary operand that more panels than this read is packed first: its rows are pages apart.
+constexpr int64_t kPanelsInPlace = 4;
+
 struct Buffers {
   LineBuffer left, right, edge;
 };
@@ -194,7 +197,10 @@ void multiply_bf16(const TileProduct& product, const Bf16Product& kernel) {
 void multiply_panels(const TileProduct& product, const ProductKernel& kernel) {
   if (product.bf16) return multiply_bf16(product, *kernel.bf16);
   const BlockShape& shape = product.columns <= kernel.flat.rows() ? kernel.flat : kernel.blocks;
-  const Left left{{product.stationary, product.stationary_pitch}};
+  const bool packs =
+      product.elements > kPanelsInPlace * shape.columns && product.columns > shape.rows();
+  const Left left = packs ? packed_left(product, shape, kernel.copy)
+                          : Left{{product.stationary, product.stationary_pitch}};
   Ahead later = later_rows_of(product, shape);
   for (int64_t first = 0; first < product.elements; first += shape.columns) {
     const bool is_narrow =
