@@ -58,6 +58,14 @@ FloatOperand float_operand(const Access& access, RunRule rule, std::vector<float
     if (operand.data != nullptr) return operand;
   }
   const int64_t elements = bytes.elements();
+  const bool turns = rule == RunRule::kKeep && !dense && bytes.outer_rank == 0 &&
+                     access.partition_stride == itemsize(access.dtype) && access.widened == nullptr;
+  if (turns) {
+    FloatOperand operand{nullptr, elements, bytes, fits_bfloat16(access.dtype)};
+    operand.pattern.stride = 1;
+    operand.turned = {access.data, bytes.stride, access.dtype};
+    return operand;
+  }
   const int64_t pitch = elements + 16;  // off powers of two, where rows compete for cache sets
   const size_t needed = static_cast<size_t>(pitch * access.partitions);
   if (buffer.size() < needed) buffer.resize(needed);

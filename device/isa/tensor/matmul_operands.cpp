@@ -111,6 +111,7 @@ void multiply_operands(const Access& dst, const FloatOperand& stationary,
   const Pattern pattern = free_pattern(dst);
   const int64_t elements = moving.pattern.elements();
   // The elements that are contiguous in dst where the product goes straight to it: runs of moving.
+  const bool turned = moving.turned.data != nullptr;
   const int64_t length = pattern.length % elements == 0 ? elements : moving.pattern.length;
   const bool in_place = fits_in_place(pattern, length, dst);
   TileProduct product{dst.partitions,
@@ -126,6 +127,7 @@ void multiply_operands(const Access& dst, const FloatOperand& stationary,
                       stationary.bf16 && moving.bf16};
   if (product.elements > moving.pattern.length) product.runs = &moving.pattern;
   product.later = later_rows(later);
+  if (turned) product.turned = &moving.turned;
   if (in_place) {
     product.target_pitch = std::max<int64_t>(dst.partition_stride / kFloat, length);
   } else {
@@ -134,7 +136,7 @@ void multiply_operands(const Access& dst, const FloatOperand& stationary,
   }
   for (int64_t first = 0; first < elements; first += product.elements) {
     product.moving = moving.data;
-    if (product.runs == nullptr) product.moving += moving.pattern.element_offset(first);
+    if (product.runs == nullptr && !turned) product.moving += moving.pattern.element_offset(first);
     product.target = in_place ? reinterpret_cast<float*>(dst.data + pattern.element_offset(first))
                               : result.data();
     multiply_tile(product);

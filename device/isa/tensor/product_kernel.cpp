@@ -35,6 +35,13 @@ void pack_chains(const RowCopy& rows, void (*copy)(const RowCopy&), int64_t rows
   } while (first < rows.depth);
 }
 
+void transpose_rows(const RowCopy& rows) {
+  for (int64_t i = 0; i < rows.length; ++i) {
+    float* to = rows.to + i * rows.to_pitch;
+    for (int64_t k = 0; k < rows.depth; ++k) to[k] = rows.from[k * rows.from_pitch + i];
+  }
+}
+
 std::span<const ProductKernel* const> product_kernels() { return kKernels; }
 
 const ProductKernel& product_kernel_named(std::string_view wanted) {

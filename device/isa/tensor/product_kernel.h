@@ -7,6 +7,8 @@
 
 namespace neuron_sim {
 
+struct TileProduct;
+
 /// One block of a product: target[rows, columns] (+)= left[depth, rows].T @ right[depth, columns],
 /// with the columns of the kernel. Rows of each are `pitch` floats apart.
 struct BlockProduct {
@@ -53,6 +55,9 @@ struct Bf16Product {
   BlockShape flat;    ///< for products of at most flat.rows() rows; may be empty
   void (*left)(const RowCopy&) = nullptr;
   void (*right)(const RowCopy&) = nullptr;
+  /// Computes a product whose moving operand is turned, if it can; `pairs`: room for
+  /// packed_rows() rows of all columns. Null where it never can.
+  bool (*turned)(const TileProduct&, float* pairs) = nullptr;
 };
 
 /// Every variant gives the same bytes. An element of fp32 operands is a chain of fused
@@ -69,6 +74,7 @@ struct ProductKernel {
   BlockShape blocks;      ///< for products of many rows
   BlockShape flat;        ///< for products of at most flat.rows() rows
   void (*copy)(const RowCopy&);
+  void (*transpose)(const RowCopy&);  ///< the same, rows becoming columns; at most 16, no zeros
   BlockShape narrow;  ///< for the last columns: the rows of `blocks`, fewer columns; may be empty
   const Bf16Product* bf16;
 };
@@ -86,6 +92,8 @@ void pack_chains(const RowCopy& rows, void (*copy)(const RowCopy&), int64_t rows
 inline int64_t chain_length(int64_t left) {
   return left < kBf16Depth ? left / 2 + 1 : kBf16Depth / 2;
 }
+
+void transpose_rows(const RowCopy& rows);  ///< ProductKernel::transpose on any host
 
 /// The bits of every NaN that a product holds.
 inline constexpr uint32_t kProductNanBits = 0x7FC00000;

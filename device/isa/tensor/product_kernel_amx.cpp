@@ -4,8 +4,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstring>
+
 #include "device/isa/tensor/product_bf16.h"
 #include "device/isa/tensor/product_block_avx512.h"
+#include "device/isa/tensor/tile_multiply.h"
 
 namespace neuron_sim {
 namespace {
@@ -38,27 +41,7 @@ NEURON_SIM_TARGET void pack(const RowCopy& rows) {
   const int64_t depth = blocks_of_depth(rows.depth) * kBf16Depth;
   for (int64_t k = 0; k < depth; k += 2, to += rows.to_pitch) {
     for (int64_t i = 0; i < rows.padded; i += kLanes) {
-      const auto words = reinterpret_cast<__m512i>(pairs_at(rows, k, i));
-      _mm512_mask_storeu_epi32(to + i, lanes_before(rows.padded - i), words);
-    }
-  }
-}
-
-NEURON_SIM_TARGET void transpose(Words (&words)[kLanes]) {
-  // Exchanges the blocks beside the diagonal, of 8 x 8, 4 x 4, 2 x 2 and 1 x 1 words.
-  NEURON_SIM_UNROLL for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-    Words first, second;  // of two rows that are beside each other
-    for (int64_t i = 0; i < kLanes; ++i) {
-      const auto lane = static_cast<uint32_t>(i);
-      const bool moves = (i & half) != 0;
-      first[i] = moves ? lane - static_cast<uint32_t>(half) + kLanes : lane;
-      second[i] = moves ? lane + kLanes : lane + static_cast<uint32_t>(half);
-    }
-    NEURON_SIM_UNROLL for (int64_t i = 0; i < kLanes; ++i) {
-      if ((i & half) != 0) continue;
-      const Words a = words[i], b = words[i + half];
-      words[i] = __builtin_shuffle(a, b, first);
-      words[i + half] = __builtin_shuffle(a, b, second);
+      write_words(pairs_at(rows, k, i), to, i, rows.padded);
     }
   }
 }
@@ -135,6 +118,87 @@ NEURON_SIM_TARGET void multiply_block(const BlockProduct& product) {
   }
 }
 
+constexpr int64_t kTurnedDepth = 4 * kBf16Depth;  // four tiles
+
+/// Loads the tiles 4 to 7 with 16 rows of a turned operand, of which the last ones may be zeros.
+NEURON_SIM_TARGET void load_turned(const TileProduct& product, int64_t first) {
+  alignas(64) std::byte rows[kTileRows * kTurnedDepth * 2] = {};
+  const std::byte* from = product.turned->data + first * product.turned->pitch;
+  auto pitch = static_cast<size_t>(product.turned->pitch);
+  const int64_t bytes = product.depth * 2, count = std::min(kTileRows, product.elements - first);
+  if (count < kTileRows || bytes < kTurnedDepth * 2) {
+    for (int64_t row = 0; row < count; ++row) {
+      std::memcpy(rows + row * kTurnedDepth * 2, from + row * product.turned->pitch,
+                  static_cast<size_t>(bytes));
+    }
+    from = rows;
+    pitch = kTurnedDepth * 2;
+  } else {
+    const int64_t next = std::min(2 * kTileRows, product.elements - first);
+    for (int64_t row = kTileRows; row < next; ++row) {
+      for (int64_t byte = 0; byte < bytes; byte += 64) {
+        __builtin_prefetch(from + row * product.turned->pitch + byte);
+      }
+    }
+  }
+  _tile_loadd(4, from, pitch);
+  _tile_loadd(5, from + 64, pitch);
+  _tile_loadd(6, from + 128, pitch);
+  _tile_loadd(7, from + 192, pitch);
+}
+
+/// Adds the transpose of sums[16, 16] to the target, or puts it there.
+NEURON_SIM_TARGET void add_transposed(const float* sums, int64_t rows, int64_t columns,
+                                      float* target, const TileProduct& product) {
+  Words words[kLanes];
+  for (int64_t i = 0; i < kLanes; ++i) words[i] = words_at(sums + i * kLanes, 0, kLanes);
+  transpose(words);
+  const __m512 nan = _mm512_set1_ps(std::bit_cast<float>(kProductNanBits));
+  for (int64_t row = 0; row < rows; ++row, target += product.target_pitch) {
+    auto sum = reinterpret_cast<__m512>(words[row]);
+    if (product.accumulate) {
+      sum = _mm512_add_ps(_mm512_maskz_loadu_ps(lanes_before(columns), target), sum);
+    }
+    const __mmask16 is_nan = _mm512_cmp_ps_mask(sum, sum, _CMP_UNORD_Q);
+    sum = _mm512_mask_blend_ps(is_nan, sum, nan);
+    _mm512_mask_storeu_ps(target, lanes_before(columns), sum);
+  }
+}
+
+/// The transposed product: the tiles of its rows are those of the turned operand in memory.
+NEURON_SIM_TARGET bool multiply_turned(const TileProduct& product, float* pairs) {
+  if (product.turned->dtype != Dtype::kBfloat16 || product.depth > kTurnedDepth) return false;
+  const int64_t pitch = (product.columns + kLanes - 1) / kLanes * kLanes;
+  pack({product.depth, product.columns, product.stationary, product.stationary_pitch, pairs, pitch,
+        pitch});
+  const int64_t blocks = blocks_of_depth(product.depth);
+  const auto pair_pitch = static_cast<size_t>(pitch) * sizeof(float);
+  alignas(64) float sums[kTileWords];
+  static constexpr TileShapes kShapes;
+  _tile_loadconfig(&kShapes);
+  for (int64_t first = 0; first < product.elements; first += kTileRows) {
+    load_turned(product, first);
+    for (int64_t column = 0; column < product.columns; column += kLanes) {
+      const float* right = pairs + column;
+      _tile_zero(0);
+      _tile_loadd(1, right, pair_pitch);
+      _tile_dpbf16ps(0, 4, 1);
+      if (blocks > 1) _tile_loadd(2, right + kTileRows * pitch, pair_pitch);
+      if (blocks > 1) _tile_dpbf16ps(0, 5, 2);
+      if (blocks > 2) _tile_loadd(3, right + 2 * kTileRows * pitch, pair_pitch);
+      if (blocks > 2) _tile_dpbf16ps(0, 6, 3);
+      if (blocks > 3) _tile_loadd(1, right + 3 * kTileRows * pitch, pair_pitch);
+      if (blocks > 3) _tile_dpbf16ps(0, 7, 1);
+      _tile_stored(0, sums, 64);
+      add_transposed(sums, std::min(kLanes, product.columns - column),
+                     std::min(kTileRows, product.elements - first),
+                     product.target + column * product.target_pitch + first, product);
+    }
+  }
+  _tile_release();
+  return true;
+}
+
 template <size_t... kRows>
 constexpr std::array<BlockMultiply, sizeof...(kRows)> blocks_of(std::index_sequence<kRows...>) {
   return {((void)kRows, multiply_block)...};
@@ -155,6 +219,6 @@ bool amx_runs_here() {
   return runs;
 }
 
-const Bf16Product kAmxBf16 = {{2 * kLanes, kBlocks32}, {}, pack_left, pack};
+const Bf16Product kAmxBf16 = {{2 * kLanes, kBlocks32}, {}, pack_left, pack, multiply_turned};
 
 }  // namespace neuron_sim

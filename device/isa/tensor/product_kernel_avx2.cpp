@@ -185,6 +185,7 @@ const ProductKernel kAvx2Product = {
     {2 * kLanes, kBlocks<Order::kChain>, kBlocks<Order::kPackingChain>},
     {4 * kLanes, kFlatBlocks<Order::kChain>},
     copy_rows,
+    transpose_rows,
     {},
     &kBf16};
 

@@ -9,6 +9,19 @@ namespace {
 
 bool runs_here() { return __builtin_cpu_supports("avx512f") != 0; }
 
+NEURON_SIM_TARGET void transpose_16_rows(const RowCopy& rows) {
+  for (int64_t i = 0; i < rows.length; i += kLanes) {
+    Words words[kLanes];
+    for (int64_t k = 0; k < kLanes; ++k) {
+      words[k] = words_at(rows.from + k * rows.from_pitch, i, k < rows.depth ? rows.length : 0);
+    }
+    transpose(words);
+    for (int64_t k = 0; k < std::min(kLanes, rows.length - i); ++k) {
+      write_words(words[k], rows.to + (i + k) * rows.to_pitch, 0, rows.depth);
+    }
+  }
+}
+
 void pack(const RowCopy& rows) { pack_chains(rows, copy_rows); }
 
 constexpr BlockShape kShape{2 * kLanes, kBlocks<MultiplyAdd, 2, Order::kChain>,
@@ -23,12 +36,12 @@ constexpr Bf16Product kBf16{{2 * kLanes, kBlocks<MultiplyAdd, 2, Order::kBf16>},
 
 }  // namespace
 
-const ProductKernel kAvx512Product = {"avx512",  runs_here,    kShape, kFlatShape,
-                                      copy_rows, kNarrowShape, &kBf16};
+const ProductKernel kAvx512Product = {"avx512",  runs_here,         kShape,       kFlatShape,
+                                      copy_rows, transpose_16_rows, kNarrowShape, &kBf16};
 const ProductKernel kAvx512Bf16Product = {
-    "avx512_bf16", avx512_bf16_runs_here, kShape,      kFlatShape,
-    copy_rows,     kNarrowShape,          &kAvx512Bf16};
-const ProductKernel kAmxProduct = {"amx",     amx_runs_here, kShape,   kFlatShape,
-                                   copy_rows, kNarrowShape,  &kAmxBf16};
+    "avx512_bf16", avx512_bf16_runs_here, kShape,       kFlatShape,
+    copy_rows,     transpose_16_rows,     kNarrowShape, &kAvx512Bf16};
+const ProductKernel kAmxProduct = {"amx",     amx_runs_here,     kShape,       kFlatShape,
+                                   copy_rows, transpose_16_rows, kNarrowShape, &kAmxBf16};
 
 }  // namespace neuron_sim

@@ -27,8 +27,7 @@ NEURON_SIM_TARGET void copy_pairs(const RowCopy& rows) {
     for (int64_t i = 0; i < rows.padded; i += kLanes) {
       const Words high = words_at(first, i, rows.length);
       const Words low = words_at(second, i, second_length);
-      const auto words = reinterpret_cast<__m512i>((high & 0xFFFF0000U) | low >> 16);
-      _mm512_mask_storeu_epi32(to + i, lanes_before(rows.padded - i), words);
+      write_words((high & 0xFFFF0000U) | low >> 16, to, i, rows.padded);
     }
   }
 }

@@ -107,7 +107,7 @@ bool runs_here() { return true; }
 
 }  // namespace
 
-const ProductKernel kPortableProduct = {"portable", runs_here, kShape, kShape,
-                                        copy_rows,  {},        &kBf16};
+const ProductKernel kPortableProduct = {"portable", runs_here,      kShape, kShape,
+                                        copy_rows,  transpose_rows, {},     &kBf16};
 
 }  // namespace neuron_sim

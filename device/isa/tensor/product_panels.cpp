@@ -5,6 +5,7 @@
 
 #include "device/isa/tensor/later_rows.h"
 #include "device/isa/tensor/line_buffer.h"
+#include "device/numerics/dtype.h"
 
 namespace neuron_sim {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 constexpr int64_t kPanelsInPlace = 4;
 
 struct Buffers {
-  LineBuffer left, right, edge;
+  LineBuffer left, right, edge, columns, turned;
 };
 Buffers& buffers() {
   thread_local Buffers mine;
@@ -27,6 +28,10 @@ struct Matrix {
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+/// Floats from row to row of a copy: an odd number of cache lines, so that columns spread over the
+/// cache.
+int64_t spread_pitch(int64_t length) { return (divide_up(length, kLineFloats) | 1) * kLineFloats; }
+
 /// Brings `rows` rows of one cache line towards the processor.
 void bring_near(const Matrix& lines, int64_t rows) {
   for (int64_t row = 0; row < rows; ++row) {
@@ -39,7 +44,7 @@ class Panel {
  public:
   Panel(const TileProduct& product, int64_t first, int64_t width)
       : product_(product), first_(first), columns_(std::min(width, product.elements - first)) {
-    if (columns_ > 0) {
+    if (columns_ > 0 && product.turned == nullptr) {
       start_ = at(first);
       contiguous_ = std::min(columns_, left_in_run(first));
     }
@@ -54,9 +59,15 @@ class Panel {
   int64_t contiguous() const { return contiguous_; }
   LaterRows rows() const { return {start_, product_.moving_pitch, contiguous_, product_.depth}; }
 
-  /// A copy, with zeros up to `width`.
-  Matrix gathered(int64_t width, void (*copy)(const RowCopy&), LineBuffer& buffer) const {
+  /// A copy by `copy`, with zeros up to `width`.
+  Matrix gathered(int64_t width, void (*copy)(const RowCopy&), const ProductKernel& kernel,
+                  LineBuffer& buffer) const {
     float* data = buffer.floats(packed_rows(product_.depth) * width);
+    if (product_.turned != nullptr) {
+      const Matrix rows = transposed(width, kernel);
+      copy({product_.depth, columns_, rows.data, rows.pitch, data, width, width});
+      return {data, width};
+    }
     for (int64_t done = 0; done < columns_;) {
       const int64_t count = std::min(columns_ - done, left_in_run(first_ + done));
       const int64_t padded = done + count == columns_ ? width - done : count;
@@ -68,6 +79,28 @@ class Panel {
   }
 
  private:
+  /// Columns that are rows in HBM.
+  Matrix transposed(int64_t width, const ProductKernel& kernel) const {
+    const TurnedRows& source = *product_.turned;
+    const int64_t depth = product_.depth, pitch = spread_pitch(depth);
+    const int64_t bytes = depth * itemsize(source.dtype);
+    float* rows = buffers().columns.floats(kLineFloats * pitch);
+    float* to = buffers().turned.floats(depth * width);
+    for (int64_t done = 0; done < columns_; done += kLineFloats) {
+      const int64_t count = std::min(kLineFloats, columns_ - done);
+      const std::byte* from = source.data + (first_ + done) * source.pitch;
+      for (int64_t i = 0; i < count; ++i, from += source.pitch) {
+        const bool is_last = first_ + done + i + kLineFloats >= product_.elements;
+        for (int64_t byte = 0; byte < bytes && !is_last; byte += kLineFloats * sizeof(float)) {
+          __builtin_prefetch(from + kLineFloats * source.pitch + byte);
+        }
+        load_floats(from, source.dtype, itemsize(source.dtype), rows + i * pitch, depth);
+      }
+      kernel.transpose({count, depth, rows, pitch, to + done, width});
+    }
+    return {to, width};
+  }
+
   const float* at(int64_t element) const {
     return product_.moving +
            (product_.runs == nullptr ? element : product_.runs->element_offset(element));
@@ -168,8 +201,9 @@ void multiply_panel(const TileProduct& product, const BlockShape& shape, const L
 void multiply_floats(const TileProduct& product, const ProductKernel& kernel,
                      const BlockShape& shape, const Left& left, const Panel& panel, Ahead& later) {
   const bool in_place = panel.in_place(shape.columns);
-  const Matrix right =
-      in_place ? panel.matrix() : panel.gathered(shape.columns, kernel.copy, buffers().right);
+  const Matrix right = in_place
+                           ? panel.matrix()
+                           : panel.gathered(shape.columns, kernel.copy, kernel, buffers().right);
   const bool packs = in_place && product.columns > shape.rows() && !shape.packing.empty();
   float* packed = packs ? buffers().right.floats(product.depth * shape.columns) : nullptr;
   multiply_panel(product, shape, left, right, panel, packed, later);
@@ -181,13 +215,19 @@ Ahead later_rows_of(const TileProduct& product, const BlockShape& shape) {
           divide_up(product.elements, shape.columns) * Blocks(product, shape).count()};
 }
 
-void multiply_bf16(const TileProduct& product, const Bf16Product& kernel) {
+void multiply_bf16(const TileProduct& product, const ProductKernel& any) {
+  const Bf16Product& kernel = *any.bf16;
+  if (product.turned != nullptr && kernel.turned != nullptr) {
+    float* pairs =
+        buffers().left.floats(packed_rows(product.depth) * (product.columns + kLineFloats));
+    if (kernel.turned(product, pairs)) return;
+  }
   const BlockShape& shape = product.columns <= kernel.flat.rows() ? kernel.flat : kernel.blocks;
   const Left left = packed_left(product, shape, kernel.left);
   Ahead later = later_rows_of(product, shape);
   for (int64_t first = 0; first < product.elements; first += shape.columns) {
     const Panel panel(product, first, shape.columns);
-    const Matrix right = panel.gathered(shape.columns, kernel.right, buffers().right);
+    const Matrix right = panel.gathered(shape.columns, kernel.right, any, buffers().right);
     multiply_panel(product, shape, left, right, panel, nullptr, later);
   }
 }
@@ -195,7 +235,7 @@ void multiply_bf16(const TileProduct& product, const Bf16Product& kernel) {
 }  // namespace
 
 void multiply_panels(const TileProduct& product, const ProductKernel& kernel) {
-  if (product.bf16) return multiply_bf16(product, *kernel.bf16);
+  if (product.bf16) return multiply_bf16(product, kernel);
   const BlockShape& shape = product.columns <= kernel.flat.rows() ? kernel.flat : kernel.blocks;
   const bool packs =
       product.elements > kPanelsInPlace * shape.columns && product.columns > shape.rows();

@@ -38,7 +38,7 @@ void multiply_transposed(const TileProduct& product, const ProductKernel& kernel
   }
   multiply_panels({rows, length, product.depth, whole.moving, whole.moving_pitch,
                    product.stationary, product.stationary_pitch, transposed, length,
-                   product.accumulate, product.bf16, nullptr, product.later},
+                   product.accumulate, product.bf16, nullptr, nullptr, product.later},
                   kernel);
   for (int64_t i = 0; i < length; ++i) {
     float* to = product.target + i * product.target_pitch;
@@ -51,7 +51,8 @@ void multiply_transposed(const TileProduct& product, const ProductKernel& kernel
 void multiply_tile(const TileProduct& product, const ProductKernel& kernel) {
   const int64_t columns = product.columns, elements = product.elements;
   if (columns == 0 || elements == 0) return;
-  const bool narrow = elements < columns && elements <= kernel.blocks.rows();
+  const bool narrow =
+      elements < columns && elements <= kernel.blocks.rows() && product.turned == nullptr;
   return narrow ? multiply_transposed(product, kernel) : multiply_panels(product, kernel);
 }
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "device/instruction/pattern.h"
+#include "device/instruction/float_operand.h"
 #include "device/isa/tensor/later_rows.h"
 #include "device/isa/tensor/product_kernel.h"
 
@@ -26,7 +26,8 @@ struct TileProduct {
   /// Where the elements of a row of B stand, in floats, their innermost stride being 1; null: one
   /// after the other.
   const Pattern* runs = nullptr;
-  LaterRows later{};  ///< brought towards the processor meanwhile
+  const TurnedRows* turned = nullptr;  ///< B instead of `moving`, which `runs` are not given for
+  LaterRows later{};                   ///< brought towards the processor meanwhile
 };
 
 /// Every element of C is computed in the order of ProductKernel. This defines the bytes of

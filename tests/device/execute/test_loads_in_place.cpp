@@ -1,5 +1,6 @@
 #include "device/execute/loads_in_place.h"
 
+#include "device/isa/elementwise/tensor_scalar.h"
 #include "device/isa/movement/tensor_copy.h"
 #include "device/isa/reduction/tensor_reduce.h"
 #include "device/isa/tensor/nc_transpose.h"
@@ -60,6 +61,68 @@ TEST(LoadsInPlace, WhatATransposeReadsIsLoaded) {
   EXPECT_EQ(product.omitted(), 1);
 }
 
+/// A product whose moving operand is b.T, transposed on chip in pieces of so many columns, with
+/// groups of two pieces in a bank, as ContractionLoader does.
+struct TransposedProduct : Product {
+  TransposedProduct(Dtype dtype, int64_t columns) : Product(dtype) {
+    load(stationary, a);
+    const View bank = builder.psum("bank", {32, 2, columns}, dtype);
+    for (int64_t first = 0; first < 64; first += columns) {
+      const View rows = builder.sbuf("rows", {columns, 64}, dtype);
+      load(rows, b.slice(0, first, columns));
+      for (int64_t half = 0; half < 2; ++half) {
+        builder.emit(NcTranspose{.dst = bank.select(1, half),
+                                 .data = rows.slice(1, half * 32, 32),
+                                 .engine = EngineKind::kTensor});
+      }
+      builder.emit(TensorCopy{blocks.slice(2, first, columns), bank});
+    }
+  }
+  void multiply_halves(int64_t times = 1) {
+    for (int64_t half = 0; half < 2 * times; ++half) {
+      builder.emit(NcMatmul{.dst = sum,
+                            .stationary = stationary.slice(0, half % 2 * 32, 32),
+                            .moving = blocks.select(1, half % 2),
+                            .accumulate = half > 0});
+    }
+  }
+
+  View blocks = builder.sbuf("blocks", {32, 2, 64}, a.dtype());
+};
+
+TEST(LoadsInPlace, OperandsThatAreTransposedOnChipStayInHbm) {
+  for (const Dtype dtype : {Dtype::kFloat32, Dtype::kBfloat16, Dtype::kFloat16}) {
+    for (const int64_t columns : {16, 32, 64}) {
+      TransposedProduct product(dtype, columns);
+      product.multiply_halves();
+      const int64_t in_hbm = dtype == Dtype::kFloat32 ? 1 : 0;  // others have fp32 copies
+      EXPECT_EQ(product.omitted(), 64 / columns + in_hbm);
+    }
+  }
+}
+
+TEST(LoadsInPlace, OperandsThatAreTransposedForManyProductsAreLoaded) {
+  TransposedProduct twice(Dtype::kFloat32, 32), often(Dtype::kFloat32, 32);
+  twice.multiply_halves(2);
+  often.multiply_halves(3);
+  EXPECT_EQ(twice.omitted(), 3);
+  EXPECT_EQ(often.omitted(), 1);
+}
+
+TEST(LoadsInPlace, TransposedBytesThatAnotherEngineReadsAreLoaded) {
+  TransposedProduct product(Dtype::kFloat32, 32);
+  product.multiply_halves();
+  product.builder.emit(TensorCopy{product.result.slice(0, 0, 32), product.blocks.select(1, 1)});
+  EXPECT_EQ(product.omitted(), 1);
+}
+
+TEST(LoadsInPlace, TransposedBytesOverwrittenInPartAreLoaded) {
+  TransposedProduct product(Dtype::kFloat32, 32);
+  product.builder.emit(Memset{product.blocks.select(1, 0).slice(1, 3, 2), 3});
+  product.multiply_halves();
+  EXPECT_EQ(product.omitted(), 1);
+}
+
 TEST(LoadsInPlace, RowsColumnsAndStridesOfALoadAreFoundInItsSource) {
   Product product;
   const View whole = product.builder.sbuf("whole", {64, 2, 64}, Dtype::kFloat32);
@@ -102,7 +165,8 @@ TEST(LoadsInPlace, ColumnsThatAnElementWiseInstructionReadsAreLoaded) {
   Product product;
   product.load(product.stationary, product.a);
   product.load(product.moving, product.b.permute({1, 0}));
-  product.builder.emit(TensorCopy{product.moving, product.moving});
+  product.builder.emit(TensorScalar{
+      .dst = product.moving, .data = product.moving, .op0 = AluOp::kMultiply, .constant0 = 2});
   product.multiply();
   EXPECT_EQ(product.omitted(), 1);
 }

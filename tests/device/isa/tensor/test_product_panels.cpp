@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
+
+#include "device/numerics/dtype.h"
 
 namespace neuron_sim {
 namespace {
@@ -100,6 +103,44 @@ TEST_P(EveryProductKernelInPanels, ReadsRunsOfMovingAsOneRow) {
 TEST_P(EveryProductKernelInPanels, TransposesAProductWhoseRunsAreFewElements) {
   for (const int64_t runs : {1, 2, 3}) {
     expect_equal_bytes({9, 100, 2, runs}, kernel(), true);
+  }
+}
+
+TEST_P(EveryProductKernelInPanels, TransposesAMovingOperandThatIsTurned) {
+  for (const Dtype dtype : {Dtype::kFloat32, Dtype::kBfloat16, Dtype::kFloat16}) {
+    const int64_t item = itemsize(dtype);
+    for (const int64_t depth : {1, 5, 16, 33, 128}) {
+      for (const int64_t columns : {1, 7, 13, 40}) {
+        for (const int64_t elements : {1, 15, 16, 17, 33, 70}) {
+          const Case size{depth, columns, elements, 1, dtype == Dtype::kBfloat16};
+          const Operands operands(size);
+          const int64_t pitch = (depth + 3) * item;
+          std::vector<std::byte> turned(static_cast<size_t>(elements * pitch));
+          for (int64_t k = 0; k < depth; ++k) {
+            for (int64_t n = 0; n < elements; ++n) {
+              const float* value = &operands.dense[static_cast<size_t>(k * elements + n)];
+              store_floats(value, turned.data() + n * pitch + k * item, dtype, item, 1);
+            }
+          }
+          std::vector<float> expected(static_cast<size_t>(columns * elements), 0.5F);
+          std::vector<float> found = expected;
+          TileProduct product{columns,  elements,
+                              depth,    operands.stationary.data(),
+                              columns,  operands.dense.data(),
+                              elements, expected.data(),
+                              elements, true,
+                              size.bf16};
+          multiply_tile(product, kPortableProduct);
+          const TurnedRows rows{turned.data(), pitch, dtype};
+          product.moving = nullptr;
+          product.turned = &rows;
+          product.target = found.data();
+          multiply_tile(product, kernel());
+          ASSERT_EQ(std::memcmp(found.data(), expected.data(), found.size() * sizeof(float)), 0)
+              << kernel().name << " K " << depth << " M " << columns << " N " << elements;
+        }
+      }
+    }
   }
 }
 
