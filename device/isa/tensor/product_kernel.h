@@ -55,6 +55,8 @@ struct Bf16Product {
   BlockShape flat;    ///< for products of at most flat.rows() rows; may be empty
   void (*left)(const RowCopy&) = nullptr;
   void (*right)(const RowCopy&) = nullptr;
+  void (*begin)() = nullptr;  ///< before the blocks of a product, on their thread; may be null
+  void (*end)() = nullptr;    ///< after them
   /// Computes a product whose moving operand is turned, if it can; `pairs`: room for
   /// packed_rows() rows of all columns. Null where it never can.
   bool (*turned)(const TileProduct&, float* pairs) = nullptr;

@@ -23,6 +23,13 @@ struct alignas(64) TileShapes {
   uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
+NEURON_SIM_TARGET void begin() {
+  static constexpr TileShapes kShapes;
+  _tile_loadconfig(&kShapes);
+}
+
+NEURON_SIM_TARGET void end() { _tile_release(); }
+
 /// Pairs of values of two rows as words, the first in the low halves; zeros beyond the last row.
 NEURON_SIM_TARGET Words pairs_at(const RowCopy& rows, int64_t k, int64_t i) {
   const float* first = rows.from + k * rows.from_pitch;
@@ -95,17 +102,19 @@ NEURON_SIM_TARGET void multiply_tiles(const BlockProduct& product, float* target
   if constexpr (kTall) _tile_stored(3, target + 2 * kTileWords + kLanes, kPitch);
 }
 
-/// A block of 1 to 32 rows by 32 columns.
+/// A block of 1 to 32 rows by 32 columns. The target, whose rows are pages apart, is brought near
+/// while the sums are computed.
 NEURON_SIM_TARGET void multiply_block(const BlockProduct& product) {
   alignas(64) float sums[4 * kTileWords];
-  static constexpr TileShapes kShapes;
-  _tile_loadconfig(&kShapes);
+  for (int64_t row = 0; row < product.rows; ++row) {
+    __builtin_prefetch(product.target + row * product.target_pitch, 1);
+    __builtin_prefetch(product.target + row * product.target_pitch + kLanes, 1);
+  }
   if (product.rows > kTileRows) {
     multiply_tiles<true>(product, sums);
   } else {
     multiply_tiles<false>(product, sums);
   }
-  _tile_release();
   const __m512 nan = _mm512_set1_ps(std::bit_cast<float>(kProductNanBits));
   for (int64_t row = 0; row < product.rows; ++row) {
     float* target = product.target + row * product.target_pitch;
@@ -174,8 +183,6 @@ NEURON_SIM_TARGET bool multiply_turned(const TileProduct& product, float* pairs)
   const int64_t blocks = blocks_of_depth(product.depth);
   const auto pair_pitch = static_cast<size_t>(pitch) * sizeof(float);
   alignas(64) float sums[kTileWords];
-  static constexpr TileShapes kShapes;
-  _tile_loadconfig(&kShapes);
   for (int64_t first = 0; first < product.elements; first += kTileRows) {
     load_turned(product, first);
     for (int64_t column = 0; column < product.columns; column += kLanes) {
@@ -195,7 +202,6 @@ NEURON_SIM_TARGET bool multiply_turned(const TileProduct& product, float* pairs)
                      product.target + column * product.target_pitch + first, product);
     }
   }
-  _tile_release();
   return true;
 }
 
@@ -219,6 +225,7 @@ bool amx_runs_here() {
   return runs;
 }
 
-const Bf16Product kAmxBf16 = {{2 * kLanes, kBlocks32}, {}, pack_left, pack, multiply_turned};
+const Bf16Product kAmxBf16 = {{2 * kLanes, kBlocks32}, {}, pack_left, pack, begin, end,
+                              multiply_turned};
 
 }  // namespace neuron_sim

@@ -215,7 +215,7 @@ Ahead later_rows_of(const TileProduct& product, const BlockShape& shape) {
           divide_up(product.elements, shape.columns) * Blocks(product, shape).count()};
 }
 
-void multiply_bf16(const TileProduct& product, const ProductKernel& any) {
+void multiply_bf16_blocks(const TileProduct& product, const ProductKernel& any) {
   const Bf16Product& kernel = *any.bf16;
   if (product.turned != nullptr && kernel.turned != nullptr) {
     float* pairs =
@@ -230,6 +230,12 @@ void multiply_bf16(const TileProduct& product, const ProductKernel& any) {
     const Matrix right = panel.gathered(shape.columns, kernel.right, any, buffers().right);
     multiply_panel(product, shape, left, right, panel, nullptr, later);
   }
+}
+
+void multiply_bf16(const TileProduct& product, const ProductKernel& kernel) {
+  if (kernel.bf16->begin != nullptr) kernel.bf16->begin();
+  multiply_bf16_blocks(product, kernel);
+  if (kernel.bf16->end != nullptr) kernel.bf16->end();
 }
 
 }  // namespace
