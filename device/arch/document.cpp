@@ -166,7 +166,12 @@ class DocumentReader {
     }
     const auto below = [&](const Field& field) { return field.key.starts_with(key + "."); };
     if (std::none_of(fields.begin(), fields.end(), below)) {
-      fail_at(file_, key, "is unknown; allowed there: ", listed(neighbours(key)), ".");
+      const auto names_it = [&](const FactGroup& group) {
+        return text(group.name, '.').starts_with(key + ".");
+      };
+      const bool is_group = std::ranges::any_of(fact_groups(), names_it);
+      fail_at(file_, key, "is unknown", is_group ? " but below [override]" : "",
+              "; allowed there: ", listed(neighbours(key)), ".");
     }
     const toml::table* table = node.as_table();
     if (table == nullptr) fail_at(file_, key, "is ", written(node), ", but must be a table.");
@@ -206,7 +211,7 @@ class DocumentReader {
     const toml::table* table = node.as_table();
     if (table == nullptr) {
       fail_at(file_, field.key, "is ", written(node), ", but must be a table of ",
-              listed(kFactKeys), ".");
+              listed(kFactKeys), "; below [override] it may be a number.");
     }
     for (const auto& [name, inner] : *table) {
       if (contains(kFactKeys, name.str()) || contains(kRemarkKeys, name.str()) ||

@@ -58,3 +58,20 @@ def test_an_unknown_architecture_is_refused():
         neuron_sim.architecture("trn9")
     with pytest.raises(KeyError, match="speed"):
         neuron_sim.architecture("trn1").fact("speed")
+
+
+def test_a_bare_number_is_led_to_the_table_for_it(tmp_path):
+    chip = tmp_path / "chip.toml"
+    chip.write_text('base = "trn2"\n[override]\ndma.engines = 8\n')
+    assert neuron_sim.architecture(chip).fact("dma.engines").value == 8
+    for table, sentence in (
+        (
+            "dma.engines = 8",
+            r"'dma.engines' .* is 8, but must be a table .*; below \[override\]",
+        ),
+        ("hbm.bandwidth = 800", r"'hbm' .* is unknown but below \[override\]; allowed there: base"),
+        ("hbn.bandwidth = 800", "'hbn' .* is unknown; allowed there: base"),
+    ):
+        chip.write_text(f'base = "trn2"\n{table}\n')
+        with pytest.raises(ValueError, match=sentence):
+            neuron_sim.architecture(chip).facts  # noqa: B018 - it reads the file
