@@ -13,11 +13,11 @@ import numpy as np
 import torch
 from torch.utils._pytree import tree_flatten, tree_map_only
 
+from neuron_sim.nki.check.comparison import TOLERANCES, difference
 from neuron_sim.settings import device_name
-from neuron_sim.sweep.point import loaded_module
 from neuron_sim.terminal.exit_codes import failures_of, sentence_of
 
-from .comparison import TOLERANCES, difference
+from .point import loaded_module
 
 
 class Case(NamedTuple):
@@ -62,7 +62,7 @@ def judge_problem(
 def judge_operators(folder: str, *, tolerance: float | None = None) -> list[dict[str, Any]]:
     """The verdict on each operator of a BackendBench folder, by name, for PyTorch's own samples of
     fp32 inputs. ValueError for a folder without operators, and for one that PyTorch lacks."""
-    from torch.testing._internal.common_methods_invocations import op_db
+    from torch.testing._internal.common_methods_invocations import op_db  # takes seconds
 
     known: dict[str, Any] = {}
     for entry in op_db:

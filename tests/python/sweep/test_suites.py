@@ -3,7 +3,7 @@
 import pytest
 
 pytest.importorskip("torch")
-from neuron_sim.nki.check import suites
+from neuron_sim.sweep import suites
 from neuron_sim.terminal.exit_codes import ProgramError
 
 PROBLEM = """
