@@ -10,6 +10,7 @@
 #   make coverage    lines of device/ and ops/ that the core tests run
 #   make wheel    wheels for every supported Python and torch, and an sdist, in dist/
 #   make test-wheels    those wheels in fresh environments, as users install them
+#   make docs    the site of all pages, with search and the Python interface, in build/site
 #   make lint    formatting, types, include directions, lengths, clang-tidy on changed files
 #   make bench   every benchmark
 # The environment is the active one (VIRTUAL_ENV), else .venv, created when missing.
@@ -24,7 +25,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 # Packages are installed without compiled modules: those that are imported are compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup setup-demo setup-lint build package wheel test-wheels demo test test-torch test-versions test-browser fuzz models test-sanitize test-threads coverage lint tidy format bench clean
+.PHONY: docs help setup setup-demo setup-lint build package wheel test-wheels demo test test-torch test-versions test-browser fuzz models test-sanitize test-threads coverage lint tidy format bench clean
 .NOTPARALLEL:
 
 help:
@@ -61,6 +62,11 @@ demo:
 
 test: build
 	@$(IN_VENV) tools/test.sh
+
+# A broken link is an error. Sphinx knows of a change to the pages, not to docstrings.
+docs: package
+	@$(IN_VENV) python -m sphinx -q -W --keep-going -b html -c tools/site . build/site
+	@echo "docs: open build/site/README.html"
 
 test-torch: package
 	@$(IN_VENV) python tests/torch_suites

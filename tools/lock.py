@@ -77,7 +77,8 @@ def resolve(compiler: Path, requirements: str, pinned: str) -> list[str]:
         options += ["--no-reuse-hashes", "--output-file", str(result), str(source)]
         subprocess.run([compiler, *options], check=True)
         text = re.sub(r"\n#.*", "", result.read_text(encoding="utf-8"))
-    return re.split(r"^(?=[a-z])", text, flags=re.MULTILINE | re.IGNORECASE)
+    entries = re.split(r"^(?=[a-z])", text, flags=re.MULTILINE | re.IGNORECASE)
+    return [entry.rstrip() + "\n" for entry in entries if entry.strip()]
 
 
 def main(arguments: list[str]) -> int:

@@ -98,11 +98,13 @@ class Collective:
 
 @contextmanager
 def record_collectives() -> Iterator[list[Collective]]:
-    """Records the collectives of this process; the list is filled at the end of the block.
+    """Records the collectives of this process.
 
-    with torch.neuron_sim.record_collectives() as collectives:
-        torch.distributed.all_reduce(gradient)
-    print(collectives[0].call, collectives[0].latency_us, collectives[0].waited_us)
+    The list is filled at the end of the block::
+
+        with torch.neuron_sim.record_collectives() as collectives:
+            torch.distributed.all_reduce(gradient)
+        print(collectives[0].call, collectives[0].latency_us, collectives[0].waited_us)
     """
     collectives: list[Collective] = []
     recording = _C.start_collective_recording()

@@ -68,8 +68,8 @@ class Launch:
 
     @property
     def source_line(self) -> str:
-        """`file:line` of the innermost frame outside torch and this package; in a backward pass
-        as `module`. "" without one.
+        """File and line of the innermost frame outside torch and this package, with a colon between
+        them; in a backward pass as `module`. Empty without one.
         """
         return self._record.source_line
 
@@ -252,7 +252,7 @@ class KernelCacheInfo(NamedTuple):
 def record_launches() -> Iterator[Launches]:
     """Records the launches of this process, on all devices and threads.
 
-    The list is filled at the end of the block.
+    The list is filled at the end of the block::
 
         with torch.neuron_sim.record_launches() as launches:
             model(x)
