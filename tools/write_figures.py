@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy
-from figures import ROOT, figure, stored
+from figures import ROOT, figure
 from neuron_sim.run.aliases import install
 
 BLOCK = re.compile(

@@ -324,10 +324,6 @@ constexpr auto operand_members() {
   return result;
 }
 
-/// A draft of these operands, null where one is hidden, whose attributes are 0. Out of line, so
-/// that the file of an instruction compiles only what is its own.
-Draft draft_of(const InstructionType& type, std::span<const View* const> operands);
-
 }  // namespace detail
 
 /// The draft of an instruction: every declared operand and attribute; hidden ones absent or 0.
@@ -338,7 +334,7 @@ Draft draft_of(const InstructionType& type, const T& instruction) {
   for (size_t i = 0; i < kMembers.size(); ++i) {
     operands[i] = kMembers[i] == nullptr ? nullptr : &(instruction.*kMembers[i]);
   }
-  Draft draft = detail::draft_of(type, operands);
+  Draft draft = draft_of_operands(type, operands);
   std::apply([&](const auto&... field) { (field.draft(instruction, draft), ...); }, T::fields());
   return draft;
 }

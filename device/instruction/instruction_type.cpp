@@ -24,9 +24,7 @@ Draft make_draft(const InstructionType& type, EngineKind engine,
   return draft;
 }
 
-namespace detail {
-
-Draft draft_of(const InstructionType& type, std::span<const View* const> operands) {
+Draft draft_of_operands(const InstructionType& type, std::span<const View* const> operands) {
   Draft draft;
   draft.type = &type;
   draft.operands.resize(operands.size());
@@ -36,8 +34,6 @@ Draft draft_of(const InstructionType& type, std::span<const View* const> operand
   draft.attributes.resize(type.attributes.size());
   return draft;
 }
-
-}  // namespace detail
 
 int64_t Access::elements() const {
   int64_t count = 1;

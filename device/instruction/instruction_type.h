@@ -82,6 +82,10 @@ Draft make_draft(const InstructionType& type, EngineKind engine,
                  std::initializer_list<const View*> operands,
                  std::initializer_list<Attribute> attributes);
 
+/// A draft of these operands, null where one is hidden, whose attributes are 0. (Out of line, so
+/// that draft_of() of a struct in device/instruction/fields.h compiles only what is its own.)
+Draft draft_of_operands(const InstructionType& type, std::span<const View* const> operands);
+
 /// One operand of one instance with its storage resolved, ready to be read or written.
 /// Rank counts free dimensions only; sizes of absent dimensions are 1.
 struct Access {

@@ -12,7 +12,7 @@ copyright = "neuron_sim's authors, Apache-2.0"
 root_doc = "README"
 include_patterns = [
     "README.md", "CONTRIBUTING.md", "docs/**.md", "tests/README.md", "benchmarks/README.md",
-    "python_bindings/neuron_sim/fidelity/traces/README.md", "tools/site/*.md",
+    "python_bindings/neuron_sim/fidelity/traces/README.md", "tools/site/api.md",
 ]  # fmt: skip
 exclude_patterns = ["build", "dist", ".*", "tests/python"]
 default_role = "code"

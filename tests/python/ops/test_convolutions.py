@@ -1,8 +1,9 @@
-"""Convolutions of one to three dimensions, transposed ones, and their gradients on the device."""
+"""Convolutions of one to three dimensions, transposed ones, their gradients, unfold and fold."""
 
 import pytest
 import torch
 import torch.nn.functional as functional
+from against_cpu import check as check_on_cpu
 from dense_oracle import all_floats, check, on_device, random
 from device_type import DEVICE_TYPE
 
@@ -74,3 +75,31 @@ def test_an_empty_batch_with_a_huge_padding_has_the_shape_of_the_cpu():
     expected = functional.conv2d(x, w, stride=3, padding=2**40).shape
     found = functional.conv2d(x.to(DEVICE_TYPE), w.to(DEVICE_TYPE), stride=3, padding=2**40)
     assert found.shape == expected
+
+
+WINDOWS = [
+    {"kernel_size": 3},
+    {"kernel_size": (2, 3), "stride": (2, 1), "padding": (1, 0)},
+    {"kernel_size": 2, "dilation": (3, 2), "padding": 2, "stride": 2},
+]
+
+
+@pytest.mark.parametrize("windows", WINDOWS, ids=str)
+def test_windows_as_columns_and_back(windows):
+    x = torch.randn(2, 3, 9, 7)
+    columns = check_on_cpu(lambda t: functional.unfold(t, **windows), x).detach().cpu()
+    check_on_cpu(lambda t: functional.fold(t, (9, 7), **windows), columns)
+    check_on_cpu(lambda t: functional.unfold(t.transpose(2, 3), **windows), x.transpose(2, 3))
+    check_on_cpu(lambda t: functional.fold(t, (9, 7), **windows), columns[0])
+
+
+def test_columns_of_a_wrong_size_are_an_error():
+    with pytest.raises(RuntimeError, match="multiple of 4"):
+        functional.fold(torch.ones(1, 5, 4, device=DEVICE_TYPE), (3, 3), 2)
+    with pytest.raises(RuntimeError, match="too small"):
+        functional.unfold(torch.ones(1, 5, 2, 2, device=DEVICE_TYPE), 3)
+
+
+def test_windows_of_a_dimension_have_gradients():
+    check_on_cpu(lambda t: t.unfold(1, 3, 2), torch.randn(2, 9, 4))
+    check_on_cpu(lambda t: t.unfold(-1, 4, 1), torch.randn(2, 7))

@@ -94,9 +94,7 @@ def test_functions_return_traced_kernels_whose_figures_are_added():
 
 @pytest.mark.parametrize(("target", "parameters", "inputs", "sentence"), [
     ("scaled", {"factor": (1,)}, {"x": "float32[8, 8]", "y": "float32[1, 1]"}, "'y'"),
-    ("scaled", {"width": (1,)}, {"x": "float32[128, 4]"}, "has no parameter 'width'"),
     ("scaled", {"factor": (1,)}, {"x": "float32[128, n]"}, "'n' is no whole number"),
-    ("scaled", {"factor": (1,)}, {"x": "float32 128"}, "must be DTYPE[SIZE, ...]"),
     ("scaled", {"factor": (1,)}, {"x": "float31[128, 4]"}, "float31"),
     ("not_a_kernel", {"size": (8,)}, {"x": "float32[1]"}, "this function is not one"),
     ("returns_nothing", {"size": (8,)}, {}, "must return kernel.traced(...)"),
@@ -114,6 +112,16 @@ def test_a_wrong_study_of_a_kernel_is_told_in_its_rows(target, parameters, input
 def test_a_study_that_cannot_be_is_refused(target, parameters, sentence):
     with pytest.raises(ValueError, match=sentence.replace("(", r"\(")):
         Study(target, parameters)
+
+
+@pytest.mark.parametrize(("parameters", "form", "sentence"), [
+    ({"width": (1,)}, "float32[128, 4]", "has no parameter 'width'"),
+    ({"factor": (1,)}, "float32 128", r"must be DTYPE\[SIZE, ...\]"),
+])  # fmt: skip
+def test_what_no_point_takes_is_refused_before_the_first(counted, parameters, form, sentence):
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        run_sweep(Study(SCALED, parameters, {"x": form}))
+    assert counted == []
 
 
 def test_executors_give_the_same_rows(rows):
