@@ -160,10 +160,9 @@ def compared(cases: Iterable[Case]) -> dict[str, Any]:
 
 def simulated(op: str, data: np.ndarray) -> np.ndarray:
     """The result of tensor_reduce for each row of `data`, in its dtype."""
-    # The language takes longer to import than the command's help.
-    import neuron_sim.nki as nki
-    import neuron_sim.nki.isa as nisa
-    import neuron_sim.nki.language as nl
+    from neuron_sim import nki  # takes longer to import than the command's help
+    from neuron_sim.nki import isa as nisa  # likewise
+    from neuron_sim.nki import language as nl  # likewise
 
     def reduce_rows(data, operator):
         rows, elements = data.shape
