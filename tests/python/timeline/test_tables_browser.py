@@ -231,3 +231,12 @@ def test_panes_and_tabs_follow_the_keyboard(page):
     page.locator("#waits tbody").first.press("Enter")
     selects(page, "#")
     assert " us for " in page.inner_text("#spoken")
+
+
+def test_a_program_whose_instructions_name_no_lines_says_so(context, tmp_path):
+    builder = _core.Builder("no_lines", "trn2")
+    builder.memset(builder.sbuf("tile", [128, 8]), 0.0)
+    write_timeline(builder.finish(), tmp_path / "no_lines.html")
+    with opened(context, tmp_path / "no_lines.html") as page:
+        page.click("#tab-lines")
+        sync_api.expect(page.locator("#lines p")).to_contain_text("0 rows: its instructions name no")

@@ -57,6 +57,9 @@ class SortableTable {
     const rows = this.sorted();
     this.panel.replaceChildren();
     const line = element("p", `${rows.length} rows`, this.panel, "faint");
+    if (this.rows.length === 0 && this.name === "lines") {
+      line.append(": its instructions name no lines, as those of torch's operators");
+    }
     if (rows.length > MOST_ROWS) line.append(`, ${MOST_ROWS} of them shown: sort or search`);
     const button = element("button", "CSV", line);
     button.onclick = () =>
