@@ -239,4 +239,6 @@ def test_a_program_whose_instructions_name_no_lines_says_so(context, tmp_path):
     write_timeline(builder.finish(), tmp_path / "no_lines.html")
     with opened(context, tmp_path / "no_lines.html") as page:
         page.click("#tab-lines")
-        sync_api.expect(page.locator("#lines p")).to_contain_text("0 rows: its instructions name no")
+        sync_api.expect(page.locator("#lines p")).to_contain_text(
+            "0 rows: its instructions name no"
+        )
