@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch.utils._pytree import tree_flatten, tree_map_only
+from torch.utils import _pytree
 
 from neuron_sim.nki.check.comparison import TOLERANCES, difference
 from neuron_sim.settings import device_name
@@ -125,7 +125,7 @@ def _verdict(name: str, cases: Iterable[Case], tolerance: float | None) -> dict[
 
 
 def _difference(got: Any, expected: Any, tolerance: float | None) -> dict[str, Any] | None:
-    wanted = [leaf for leaf in tree_flatten(expected)[0] if torch.is_tensor(leaf)]
+    wanted = [leaf for leaf in _pytree.tree_flatten(expected)[0] if torch.is_tensor(leaf)]
     sizes = [tensor.itemsize for tensor in wanted if tensor.is_floating_point()]
     by_dtype = TOLERANCES[min(*sizes, 4)] if sizes else None
     return difference(_arrays(got), _arrays(expected), by_dtype if tolerance is None else tolerance)
@@ -133,9 +133,8 @@ def _difference(got: Any, expected: Any, tolerance: float | None) -> dict[str, A
 
 def _arrays(value: Any) -> list[np.ndarray]:
     """The tensors in a structure as arrays; floats that NumPy lacks as fp32."""
-    tensors = [
-        tensor.detach().cpu() for tensor in tree_flatten(value)[0] if torch.is_tensor(tensor)
-    ]
+    leaves = _pytree.tree_flatten(value)[0]
+    tensors = [leaf.detach().cpu() for leaf in leaves if torch.is_tensor(leaf)]
     return [
         (tensor.float() if tensor.is_floating_point() and tensor.itemsize < 4 else tensor).numpy()
         for tensor in tensors
@@ -143,8 +142,11 @@ def _arrays(value: Any) -> list[np.ndarray]:
 
 
 def _moved(value: Any, device: str) -> Any:
-    return tree_map_only(torch.Tensor, lambda tensor: tensor.detach().clone().to(device), value)
+    def moved(tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.detach().clone().to(device)
+
+    return _pytree.tree_map_only(torch.Tensor, moved, value)
 
 
 def _copied(value: Any) -> Any:
-    return tree_map_only(torch.Tensor, torch.clone, value)
+    return _pytree.tree_map_only(torch.Tensor, torch.clone, value)
