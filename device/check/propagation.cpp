@@ -7,7 +7,7 @@
 namespace neuron_sim {
 namespace {
 
-/// Whether a reduction of what it computes stays in registers of its engine, which nobody follows.
+/// Whether it reduces its results into registers of the engine, which the checker does not follow.
 bool keeps_reduction(const Program& program, const Instruction& instruction) {
   const auto operands = program.operands_of(instruction);
   const auto is_written = [](const Operand& operand) {

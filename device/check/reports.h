@@ -37,8 +37,8 @@ class Reports {
   }
   void add(Finding finding) { entries_.push_back({std::move(finding), true}); }
 
-  /// The same, as what is a finding only if it is revealed later: its number, the same for all that
-  /// would be one finding.
+  /// Records a possible finding, reported only if reveal() is called with the number returned.
+  /// Equal findings share a number.
   size_t suspect(Rule rule, const InstanceName& instance, size_t operand, TileId tile,
                  const FoundPlace& place, const std::string& sentence,
                  const std::string& other_line);

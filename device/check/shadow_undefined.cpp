@@ -174,7 +174,7 @@ void ShadowWalk::write_partly(const Visit& visit, size_t position) {
                     for (int64_t c = 0; c < count; ++c) {
                       const uint8_t fate = row[at.element + c / cells];
                       Stamp& writer = band.writers[static_cast<size_t>(first + c)];
-                      // A row that is skipped is told of by the instruction that skipped it.
+                      // The instruction that skipped a row reports it.
                       if (fate == kStays && writer != kUnwritten) continue;
                       writer = fate != 0 ? undefined_stamp : visit.stamp;
                     }
@@ -183,7 +183,7 @@ void ShadowWalk::write_partly(const Visit& visit, size_t position) {
   shadows_[id].tidy();
 }
 
-/// Lines that wrote a tile which is read now have not computed it in vain; who writes is entered.
+/// Marks the lines that wrote a tile as used once the tile is read, and enters those that write.
 void ShadowWalk::note_unread(const Visit& visit) {
   for (size_t i = 0; i < visit.operands.size(); ++i) {
     const Operand& operand = visit.operands[i];
@@ -204,7 +204,7 @@ void ShadowWalk::note_unread(const Visit& visit) {
 }
 
 /// Lines of a kernel that compute what nothing reads: it may be what the kernel should have stored.
-/// Loads and constants are no results.
+/// Loads and constants do not count as results.
 void ShadowWalk::report_unread() {
   if (options_.errors_only || (program_.uses_registers && !runs_)) return;
   const auto is_in_hbm = [](const Operand& operand) { return operand.memory == MemoryKind::kHbm; };
@@ -215,7 +215,7 @@ void ShadowWalk::report_unread() {
       const auto line = static_cast<size_t>(instruction.source_line);
       if (is_used_[line] || fills(*instruction.type)) continue;
       if (std::any_of(operands.begin(), operands.end(), is_in_hbm)) continue;
-      is_used_[line] = true;  // told of once
+      is_used_[line] = true;  // reported once
       reports.add(Rule::kUnusedResult, {index, {}}, 0, static_cast<TileId>(id), {},
                   text("writes tile '", program_.tiles[id].label, "', which nothing reads"), "");
     }

@@ -51,7 +51,7 @@ struct RowCopy {
 /// Products of values of bf16, whose operands are always packed: by `left` for the rows of a block,
 /// by `right` for its columns, in at most packed_rows() rows each.
 struct Bf16Product {
-  BlockShape blocks;  ///< their depth is that of the operands
+  BlockShape blocks;  ///< depth counts rows of the operands, before they are packed
   BlockShape flat;    ///< for products of at most flat.rows() rows; may be empty
   void (*left)(const RowCopy&) = nullptr;
   void (*right)(const RowCopy&) = nullptr;

@@ -53,7 +53,8 @@ NEURON_SIM_TARGET void pack(const RowCopy& rows) {
   }
 }
 
-/// Rows of a block: tiles whose rows are its rows, first those of the first 16 rows.
+/// Packs the rows of a block into tiles of 16 rows, the tiles of the first 16 rows before the
+/// others.
 NEURON_SIM_TARGET void pack_left(const RowCopy& rows) {
   float* to = rows.to;
   const int64_t depth = blocks_of_depth(rows.depth) * kBf16Depth;
@@ -174,7 +175,8 @@ NEURON_SIM_TARGET void add_transposed(const float* sums, int64_t rows, int64_t c
   }
 }
 
-/// The transposed product: the tiles of its rows are those of the turned operand in memory.
+/// Computes the transpose of the product, whose left tiles are rows of the turned operand as they
+/// lie in memory.
 NEURON_SIM_TARGET bool multiply_turned(const TileProduct& product, float* pairs) {
   if (product.turned->dtype != Dtype::kBfloat16 || product.depth > kTurnedDepth) return false;
   const int64_t pitch = (product.columns + kLanes - 1) / kLanes * kLanes;
@@ -211,7 +213,7 @@ constexpr std::array<BlockMultiply, sizeof...(kRows)> blocks_of(std::index_seque
 }
 constexpr auto kBlocks32 = blocks_of(std::make_index_sequence<2 * kTileRows>());
 
-/// Linux keeps the tiles of threads only for processes that ask for them.
+/// Linux lets a process use AMX tiles only after it has asked for permission.
 bool tiles_are_permitted() {
   constexpr int kRequest = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   return syscall(SYS_arch_prctl, kRequest, kTileData) == 0;

@@ -16,8 +16,8 @@ struct MultiplyAddPairs {
   }
 };
 
-/// Makes one row of two: the first in the high halves of words, the second, or zeros after the last
-/// row, in the low ones.
+/// Interleaves pairs of rows: the first in the high halves of words, the second, or zeros after the
+/// last row, in the low halves.
 NEURON_SIM_TARGET void copy_pairs(const RowCopy& rows) {
   for (int64_t k = 0; k < rows.depth; k += 2) {
     const float* first = rows.from + k * rows.from_pitch;

@@ -1,13 +1,14 @@
 #pragma once
-// How products of bf16 count numbers below the normal ones.
+// Treats subnormal numbers as zeros, as products of bf16 do.
 
 #include <immintrin.h>
 
 namespace neuron_sim {
 
 /// While it lives, fp32 operations of the calling thread take subnormal operands and results as
-/// zeros of their signs. (Whether a result is one is decided after it was rounded.) It lives in a
-/// function of its own that reads and writes numbers in memory: only these stay inside.
+/// zeros of their signs. (Whether a result is one is decided after it was rounded.) Construct it in
+/// a function that is not inlined and exchanges numbers through memory: the compiler may move
+/// arithmetic on registers across the change of mode.
 class SubnormalsAsZeros {
  public:
   SubnormalsAsZeros() { set(before_ | kOperands | kResults); }

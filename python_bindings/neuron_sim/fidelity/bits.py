@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """FAILURE when a published result has other bits here. ValueError for a file that is none."""
+    """Returns FAILURE if any published result differs. ValueError for a malformed file."""
     files = arguments.data or [PUBLISHED]
     result: dict[str, Any] = compared(case for file in files for case in read_cases(file))
     if arguments.data is None:
@@ -76,7 +76,7 @@ def known_operations() -> list[dict[str, str]]:
 
 
 def read_cases(path: Path) -> list[Case]:
-    """The cases of a file. ValueError, one sentence, for one that has none."""
+    """Reads the cases of a file. ValueError if it has none, or a malformed one."""
     if path.suffix == ".npz":
         return [_archived(path)]
     document = parse_json(read_text(path, "measurements"), str(path))

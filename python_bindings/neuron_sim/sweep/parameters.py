@@ -1,4 +1,4 @@
-"""Whether the parameters of a study are there, before its first point."""
+"""Checks the parameters of a study before its first point is timed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check_parameters(study: Study) -> None:
 
 
 def _check_fact(base: str, name: str, values: Any) -> None:
-    """The error of the first value, unless another one can be."""
+    """Raises the error of the first value if every value is wrong."""
     errors = []
     for value in values:
         try:

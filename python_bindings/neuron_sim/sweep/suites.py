@@ -21,7 +21,7 @@ from .point import loaded_module
 
 
 class Case(NamedTuple):
-    """One run: what to call on the CPU, and on the device, with which arguments."""
+    """The two functions of one run, on the CPU and on the device, and their arguments."""
 
     name: str
     reference: Callable[..., Any]

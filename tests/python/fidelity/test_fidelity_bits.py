@@ -38,7 +38,7 @@ def test_every_published_result_is_equal_in_every_bit(capsys):
 
 
 def test_the_results_are_those_of_the_archives_that_were_published():
-    """NumPy writes the same archive for the same arrays, so their SHA-256 is that of the bits."""
+    """NumPy writes equal arrays as equal archives, so equal hashes mean equal bits."""
     cases = json.loads(bits.PUBLISHED.read_text(encoding="utf-8"))["cases"]
     for published, case in zip(cases, bits.read_cases(bits.PUBLISHED), strict=True):
         archive = io.BytesIO()

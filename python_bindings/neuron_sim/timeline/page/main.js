@@ -124,13 +124,13 @@ class Page {
     }
   }
 
-  /** Opens the tab of lines at one. */
+  /** Opens the tab of lines and scrolls to a line. */
   showLine(recording, source) {
     this.tables.lines.current = recording.tag + source;
     this.openTab("lines");
   }
 
-  /** Marks the instances that `wanted` says, as a search marks what it finds. */
+  /** Marks the instances for which `wanted` is true, like matches of a search. */
   mark(recording, wanted) {
     const { event_instance: instances } = recording.column;
     this.search.mark(this.recordings.map((each) => each === recording

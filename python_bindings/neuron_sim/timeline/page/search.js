@@ -20,7 +20,7 @@ class Search {
     this.mark(this.recordings.map((recording, i) => this.flags(recording, this.texts[i], wanted)));
   }
 
-  /** Takes for found what has a flag, by recording and event. */
+  /** Makes flagged events the matches; flags are by recording and event. */
   mark(flags) {
     this.matching = new Map(this.recordings.map((recording, i) => [recording, flags[i]]));
     const total = this.recordings.reduce((sum, recording) => sum + recording.events, 0);
