@@ -73,9 +73,9 @@ class _Program(NamedTuple):
 
 
 def uses_of(measured: Measurement, whole: Container[str] = ()) -> Uses:
-    """The times sum to those of the launches; modules in `whole` have one path per kernel. On a
-    chip the programs of a graph that need nothing of the host in between are one, so that only the
-    first has a launch overhead."""
+    """Divides the times of the launches among their modules. A module in `whole` has one path per
+    kernel. On a chip, programs of a graph that need nothing of the host in between are one program,
+    so that only the first has a launch overhead."""
     uses: Uses = {}
     programs = _programs(measured)
     known: dict[Any, Any] = {}
