@@ -14,7 +14,8 @@ namespace neuron_sim {
 namespace {
 
 bool fills_its_memory(const at::Tensor& tensor) {
-  return tensor.storage_offset() == 0 && tensor_bytes(tensor).count == tensor.storage().nbytes();
+  return tensor.storage_offset() == 0 &&
+         static_cast<size_t>(tensor_bytes(tensor).count) == tensor.storage().nbytes();
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ class Tally {
     std::string name;
     int64_t number = 0;
     const char* op = nullptr;
-    LaunchSum sum;
+    LaunchSum sum{};
     Picoseconds body{};  ///< of the last launch
     Picoseconds* bound = nullptr;
 

@@ -34,7 +34,7 @@ struct TalliedProgram {
 };
 
 /// Programs that a tally keeps; later ones are summed by operator only.
-inline constexpr size_t kTalliedPrograms = 1024;
+inline constexpr int64_t kTalliedPrograms = 1024;
 
 /// The sums of a tally so far.
 struct LaunchTally {
