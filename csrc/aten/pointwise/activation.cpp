@@ -89,10 +89,7 @@ Value prelu(Arguments& a) {
   return select(compare(AluOp::kGreater, x, 0), x, x * a.value(1));
 }
 
-constexpr auto kCommon = Promotion::kCommon;
-constexpr auto kComputed = ResultDtype::kComputed;
-
-constexpr PointwiseRow kRows[] = {
+constexpr PointwiseRow kActivationRows[] = {
     {"relu relu_", kCommon, kComputed, relu, 0b1, Accepts::kNumbers},
     {"gelu.out", kCommon, kComputed, gelu, 0b1, Accepts::kFloats},
     {"silu.out", kCommon, kComputed, engine<Activation::kSilu>, 0b1, Accepts::kFloats},
@@ -107,12 +104,12 @@ constexpr PointwiseRow kRows[] = {
     {"softshrink.out", kCommon, kComputed, soft_shrink, 0b1, Accepts::kFloats},
     {"hardshrink.out", kCommon, kComputed, hard_shrink, 0b1, Accepts::kFloats, Numbers::kChecked},
     {"threshold.out", kCommon, kComputed, threshold, 0b1, Accepts::kNumbers, Numbers::kChecked},
-    {"logit logit.out", Promotion::kFloat, kComputed, logit, 0b1},
+    {"logit logit.out", kFloat, kComputed, logit, 0b1},
     {"_prelu_kernel", kCommon, kComputed, prelu, 0b11, Accepts::kFloats},
 };
 
 }  // namespace
 
-std::span<const PointwiseRow> activation_rows() { return kRows; }
+std::span<const PointwiseRow> activation_rows() { return kActivationRows; }
 
 }  // namespace neuron_sim

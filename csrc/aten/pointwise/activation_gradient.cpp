@@ -88,10 +88,7 @@ Value logit(Arguments& a) {
 
 Value log_sigmoid(Arguments& a) { return a.value(0) * call(Activation::kSigmoid, -a.value(1)); }
 
-constexpr auto kCommon = Promotion::kCommon;
-constexpr auto kComputed = ResultDtype::kComputed;
-
-constexpr PointwiseRow kRows[] = {
+constexpr PointwiseRow kActivationGradientRows[] = {
     {"threshold_backward.grad_input", kCommon, kComputed, threshold, 0b11},
     {"sigmoid_backward.grad_input", kCommon, kComputed, sigmoid, 0b11},
     {"tanh_backward.grad_input", kCommon, kComputed, tanh, 0b11},
@@ -111,6 +108,6 @@ constexpr PointwiseRow kRows[] = {
 
 }  // namespace
 
-std::span<const PointwiseRow> activation_gradient_rows() { return kRows; }
+std::span<const PointwiseRow> activation_gradient_rows() { return kActivationGradientRows; }
 
 }  // namespace neuron_sim

@@ -42,43 +42,40 @@ Value numerator(Arguments& a) {
   return a.value(1);
 }
 
-constexpr PointwiseRow kRows[] = {
-    {"add.out", Promotion::kCommon, ResultDtype::kComputed,
+constexpr PointwiseRow kArithmeticRows[] = {
+    {"add.out", kCommon, kComputed,
      [](Arguments& a) { return after(a, scaled(a, a.value(1), 2), std::plus<>()); }, 0b11},
-    {"sub.out", Promotion::kCommon, ResultDtype::kComputed,
+    {"sub.out", kCommon, kComputed,
      [](Arguments& a) { return after(a, scaled(a, a.value(1), 2), std::minus<>()); }, 0b11},
-    {"rsub.Tensor rsub.Scalar", Promotion::kCommon, ResultDtype::kComputed, reversed_difference,
-     0b11, Accepts::kAny, Numbers::kCast},
-    {"mul.out", Promotion::kCommon, ResultDtype::kComputed,
+    {"rsub.Tensor rsub.Scalar", kCommon, kComputed, reversed_difference, 0b11, Accepts::kAny,
+     Numbers::kCast},
+    {"mul.out", kCommon, kComputed,
      [](Arguments& a) { return after(a, a.value(1), std::multiplies<>()); }, 0b11},
-    {"div.out", Promotion::kFloat, ResultDtype::kComputed, divide, 0b11},
-    {"maximum.out", Promotion::kCommon, ResultDtype::kComputed,
+    {"div.out", kFloat, kComputed, divide, 0b11},
+    {"maximum.out", kCommon, kComputed,
      [](Arguments& a) { return maximum(a.value(0), a.value(1)); }, 0b11, Accepts::kAny,
      Numbers::kCast},
-    {"minimum.out", Promotion::kCommon, ResultDtype::kComputed,
+    {"minimum.out", kCommon, kComputed,
      [](Arguments& a) { return minimum(a.value(0), a.value(1)); }, 0b11, Accepts::kAny,
      Numbers::kCast},
-    {"neg.out", Promotion::kCommon, ResultDtype::kComputed,
-     [](Arguments& a) { return -a.value(0); }, 0b1},
-    {"reciprocal.out", Promotion::kFloat, ResultDtype::kComputed,
-     [](Arguments& a) { return 1.0 / a.value(0); }, 0b1},
-    {"pow.Tensor_Scalar_out", Promotion::kCommon, ResultDtype::kComputed, power, 0b11,
-     Accepts::kAny, Numbers::kChecked},
-    {"pow.Tensor_Tensor_out pow.Scalar_out", Promotion::kCommon, ResultDtype::kComputed, power,
-     0b11, Accepts::kAny, Numbers::kCast},
-    {"addcmul.out", Promotion::kCommon, ResultDtype::kComputed,
+    {"neg.out", kCommon, kComputed, [](Arguments& a) { return -a.value(0); }, 0b1},
+    {"reciprocal.out", kFloat, kComputed, [](Arguments& a) { return 1.0 / a.value(0); }, 0b1},
+    {"pow.Tensor_Scalar_out", kCommon, kComputed, power, 0b11, Accepts::kAny, Numbers::kChecked},
+    {"pow.Tensor_Tensor_out pow.Scalar_out", kCommon, kComputed, power, 0b11, Accepts::kAny,
+     Numbers::kCast},
+    {"addcmul.out", kCommon, kComputed,
      [](Arguments& a) { return a.value(0) + scaled(a, a.value(1), 3) * a.value(2); }, 0b111,
      Accepts::kNumbers},
-    {"addcdiv.out", Promotion::kCommon, ResultDtype::kComputed,
+    {"addcdiv.out", kCommon, kComputed,
      [](Arguments& a) { return a.value(0) + scaled(a, numerator(a), 3) / a.value(2); }, 0b111},
-    {"lerp.Scalar_out", Promotion::kCommon, ResultDtype::kComputed,
+    {"lerp.Scalar_out", kCommon, kComputed,
      [](Arguments& a) {
        const Value start = a.value(0), end = a.value(1);
        const double weight = a.number(2);
        return weight < 0.5 ? start + (end - start) * weight : end - (end - start) * (1 - weight);
      },
      0b11},
-    {"lerp.Tensor_out", Promotion::kCommon, ResultDtype::kComputed,
+    {"lerp.Tensor_out", kCommon, kComputed,
      [](Arguments& a) {
        const Value start = a.value(0), end = a.value(1), weight = a.value(2);
        const Value span = end - start;
@@ -90,6 +87,6 @@ constexpr PointwiseRow kRows[] = {
 
 }  // namespace
 
-std::span<const PointwiseRow> arithmetic_rows() { return kRows; }
+std::span<const PointwiseRow> arithmetic_rows() { return kArithmeticRows; }
 
 }  // namespace neuron_sim

@@ -9,7 +9,6 @@ namespace {
 
 using Arguments = PointwiseArguments;
 using Value = ElementValue;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 template <AluOp op>
 Value binary(Arguments& a) {
@@ -65,11 +64,7 @@ Value shifted_right(Arguments& a) {
   return e.alu(AluOp::kBitwiseXor, moved, sign);
 }
 
-constexpr auto kCommon = Promotion::kCommon;
-constexpr auto kBool = ResultDtype::kBool;
-constexpr auto kComputed = ResultDtype::kComputed;
-
-constexpr PointwiseRow kRows[] = {
+constexpr PointwiseRow kComparisonRows[] = {
     {"eq.Tensor_out eq.Scalar_out", kCommon, kBool, binary<AluOp::kEqual>, 0, Accepts::kAny,
      Numbers::kCast},
     {"ne.Tensor_out ne.Scalar_out", kCommon, kBool, binary<AluOp::kNotEqual>, 0, Accepts::kAny,
@@ -105,6 +100,6 @@ constexpr PointwiseRow kRows[] = {
 
 }  // namespace
 
-std::span<const PointwiseRow> comparison_rows() { return kRows; }
+std::span<const PointwiseRow> comparison_rows() { return kComparisonRows; }
 
 }  // namespace neuron_sim

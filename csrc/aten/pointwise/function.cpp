@@ -12,7 +12,6 @@ using Arguments = PointwiseArguments;
 using Value = ElementValue;
 using std::numbers::ln2;
 using std::numbers::pi;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 /// From here on 1 + x^2 is x^2.
 constexpr double kHuge = 1e9;
@@ -125,10 +124,7 @@ Value log_of_sum(Arguments& a) {
 
 Value two_to(Arguments& a) { return a.expression().alu(AluOp::kPower, a.constant(2), a.value(0)); }
 
-constexpr auto kFloat = Promotion::kFloat;
-constexpr auto kComputed = ResultDtype::kComputed;
-
-constexpr PointwiseRow kRows[] = {
+constexpr PointwiseRow kFunctionRows[] = {
     {"exp.out", kFloat, kComputed, engine<Activation::kExp>},
     {"exp2.out", kFloat, kComputed, two_to},
     {"expm1.out", kFloat, kComputed, composed<exp_minus_one>},
@@ -156,13 +152,13 @@ constexpr PointwiseRow kRows[] = {
     {"erfinv.out", kFloat, kComputed, composed<inverse_error>},
     {"sinc.out", kFloat, kComputed, composed<sinus_cardinalis>},
     {"atan2.out", kFloat, kComputed, arc_tangent_of_two},
-    {"hypot.out", Promotion::kCommon, kComputed, hypotenuse, 0, Accepts::kFloats},
+    {"hypot.out", kCommon, kComputed, hypotenuse, 0, Accepts::kFloats},
     {"xlogy.OutTensor", kFloat, kComputed, x_log_y},
-    {"logaddexp.out", Promotion::kCommon, kComputed, log_of_sum, 0, Accepts::kFloats},
+    {"logaddexp.out", kCommon, kComputed, log_of_sum, 0, Accepts::kFloats},
 };
 
 }  // namespace
 
-std::span<const PointwiseRow> function_rows() { return kRows; }
+std::span<const PointwiseRow> function_rows() { return kFunctionRows; }
 
 }  // namespace neuron_sim

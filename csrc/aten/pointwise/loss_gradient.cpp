@@ -37,11 +37,8 @@ Value huber(Arguments& a) {
   return clamped(a.value(1) - a.value(2), -delta, delta) * share(a, 3) * a.value(0);
 }
 
-constexpr auto kCommon = Promotion::kCommon;
-constexpr auto kComputed = ResultDtype::kComputed;
-
-constexpr PointwiseRow kRows[] = {
-    {"native_dropout_backward", Promotion::kFloat, kComputed, dropout, 0b1},
+constexpr PointwiseRow kLossGradientRows[] = {
+    {"native_dropout_backward", kFloat, kComputed, dropout, 0b1},
     {"mse_loss_backward mse_loss_backward.grad_input", kCommon, kComputed, mean_square, 0b111},
     {"smooth_l1_loss_backward.grad_input", kCommon, kComputed, smooth_l1, 0b111},
     {"huber_loss_backward.out", kCommon, kComputed, huber, 0b111},
@@ -49,6 +46,6 @@ constexpr PointwiseRow kRows[] = {
 
 }  // namespace
 
-std::span<const PointwiseRow> loss_gradient_rows() { return kRows; }
+std::span<const PointwiseRow> loss_gradient_rows() { return kLossGradientRows; }
 
 }  // namespace neuron_sim

@@ -6,6 +6,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
+#include <limits>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -115,6 +116,12 @@ struct PointwiseRow {
   /// Results are elements of arguments 1 and 2, so that doubles are computed as pairs of int32.
   bool chooses = false;
 };
+
+// What the tables' rows name in every line.
+using enum Promotion;
+using enum ResultDtype;
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::span<const PointwiseRow> arithmetic_rows();
 std::span<const PointwiseRow> comparison_rows();

@@ -23,22 +23,18 @@ Value to_decimals(Arguments& a) {
   return decimals == 0 ? nearest(a.value(0)) : nearest(a.value(0) * factor) / a.constant(factor);
 }
 
-constexpr PointwiseRow kRows[] = {
-    {"floor.out", Promotion::kCommon, ResultDtype::kComputed, rounded<floor>, 0b1,
-     Accepts::kNumbers},
-    {"ceil.out", Promotion::kCommon, ResultDtype::kComputed, rounded<ceil>, 0b1, Accepts::kNumbers},
-    {"trunc.out", Promotion::kCommon, ResultDtype::kComputed, rounded<trunc>, 0b1,
-     Accepts::kNumbers},
-    {"round.out", Promotion::kCommon, ResultDtype::kComputed, rounded<nearest>, 0b1,
-     Accepts::kNumbers},
-    {"round.decimals_out", Promotion::kCommon, ResultDtype::kComputed, to_decimals, 0b1,
-     Accepts::kFloats},
-    {"frac.out", Promotion::kCommon, ResultDtype::kComputed,
-     [](Arguments& a) { return a.value(0) - trunc(a.value(0)); }, 0b1, Accepts::kFloats},
+constexpr PointwiseRow kRoundingRows[] = {
+    {"floor.out", kCommon, kComputed, rounded<floor>, 0b1, Accepts::kNumbers},
+    {"ceil.out", kCommon, kComputed, rounded<ceil>, 0b1, Accepts::kNumbers},
+    {"trunc.out", kCommon, kComputed, rounded<trunc>, 0b1, Accepts::kNumbers},
+    {"round.out", kCommon, kComputed, rounded<nearest>, 0b1, Accepts::kNumbers},
+    {"round.decimals_out", kCommon, kComputed, to_decimals, 0b1, Accepts::kFloats},
+    {"frac.out", kCommon, kComputed, [](Arguments& a) { return a.value(0) - trunc(a.value(0)); },
+     0b1, Accepts::kFloats},
 };
 
 }  // namespace
 
-std::span<const PointwiseRow> rounding_rows() { return kRows; }
+std::span<const PointwiseRow> rounding_rows() { return kRoundingRows; }
 
 }  // namespace neuron_sim

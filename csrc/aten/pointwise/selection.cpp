@@ -15,7 +15,6 @@ namespace {
 
 using Arguments = PointwiseArguments;
 using Value = ElementValue;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Value magnitude(Arguments& a) {
   if (a.is_float()) return absolute(a.value(0));
@@ -120,10 +119,7 @@ Value angle(Arguments& a) {
   return select(compare(AluOp::kNotEqual, x, x), x, result);
 }
 
-constexpr auto kCommon = Promotion::kCommon;
-constexpr auto kComputed = ResultDtype::kComputed;
-
-constexpr PointwiseRow kRows[] = {
+constexpr PointwiseRow kSelectionRows[] = {
     {"abs.out", kCommon, kComputed, magnitude, 0b1, Accepts::kNumbers},
     {"sign.out sgn.out", kCommon, kComputed, sign, 0b1},
     {"clamp.out", kCommon, kComputed, clamp, 0b111, Accepts::kNumbers, Numbers::kChecked},
@@ -136,21 +132,20 @@ constexpr PointwiseRow kRows[] = {
      Numbers::kCast},
     {"fmin.out", kCommon, kComputed, ignoring_nan<AluOp::kMinimum>, 0b11, Accepts::kAny,
      Numbers::kCast},
-    {"copysign.out", Promotion::kFloat, kComputed, with_sign, 0b11},
+    {"copysign.out", kFloat, kComputed, with_sign, 0b11},
     {"nan_to_num.out", kCommon, kComputed, without_nan, 0b1},
-    {"angle angle.out", Promotion::kFloat, kComputed, angle, 0b1},
+    {"angle angle.out", kFloat, kComputed, angle, 0b1},
     {"heaviside.out", kCommon, kComputed, heaviside, 0b11},
     {"where.self where.self_out", kCommon, kComputed, chosen, 0b110, Accepts::kAny, Numbers::kWide,
      /*chooses=*/true},
-    {"masked_fill_.Scalar masked_fill_.Tensor", kCommon, ResultDtype::kSelf, masked, 0b1,
-     Accepts::kAny, Numbers::kChecked},
-    {"fill_.Scalar fill_.Tensor", kCommon, ResultDtype::kSelf, filled, 0b1, Accepts::kAny,
+    {"masked_fill_.Scalar masked_fill_.Tensor", kCommon, kSelf, masked, 0b1, Accepts::kAny,
      Numbers::kChecked},
-    {"zero_", kCommon, ResultDtype::kSelf, [](Arguments& a) { return a.constant(0); }, 0b1},
+    {"fill_.Scalar fill_.Tensor", kCommon, kSelf, filled, 0b1, Accepts::kAny, Numbers::kChecked},
+    {"zero_", kCommon, kSelf, [](Arguments& a) { return a.constant(0); }, 0b1},
 };
 
 }  // namespace
 
-std::span<const PointwiseRow> selection_rows() { return kRows; }
+std::span<const PointwiseRow> selection_rows() { return kSelectionRows; }
 
 }  // namespace neuron_sim

@@ -8,7 +8,7 @@
 namespace neuron_sim {
 namespace {
 
-constexpr int64_t kRows = 128;  // a part is cut at whole tiles of rows
+constexpr int64_t kTileRows = 128;  // a part is cut at whole tiles of rows
 
 }  // namespace
 
@@ -31,9 +31,9 @@ AttentionPart first_part(const AttentionSizes& whole,
       do --sizes.members;
       while (whole.members % sizes.members != 0);
     } else {
-      TORCH_CHECK(length > kRows, "neuron_sim: attention: ", kRows, " rows of ", sizes.depth,
-                  " and ", sizes.width, " elements do not fit SBUF");
-      const int64_t half = (length / 2 + kRows - 1) / kRows * kRows;
+      TORCH_CHECK(length > kTileRows, "neuron_sim: attention: ", kTileRows, " rows of ",
+                  sizes.depth, " and ", sizes.width, " elements do not fit SBUF");
+      const int64_t half = (length / 2 + kTileRows - 1) / kTileRows * kTileRows;
       sizes.queries = std::min(sizes.queries, half);
       sizes.keys = std::min(sizes.keys, half);
     }
