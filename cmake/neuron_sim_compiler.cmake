@@ -33,9 +33,9 @@ target_compile_options(neuron_sim_flags INTERFACE
 target_compile_options(neuron_sim_flags INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=524288>)
 
-# For code that runs once per call, kernel or program, not once per instruction or element: with
-# -O3 it takes half as long again to compile, and no user waits less. A precompiled header serves
-# one level of optimisation only: GCC 12 fails at another.
+# For code that runs once per call, kernel or program, not once per element, and for the passes of
+# the compiler: with -O3 it takes half as long again to compile, and no user waits less. A
+# precompiled header serves one level of optimisation only: GCC 12 fails at another.
 set(NEURON_SIM_LOW_OPTIMIZATION $<$<CONFIG:Release>:-O1>)
 
 if(NEURON_SIM_SANITIZE)

@@ -17,7 +17,8 @@ if(core_sources)
     COMMENT "Embedding the architecture files" VERBATIM)
 
   set(planning_sources ${core_sources})
-  list(FILTER planning_sources INCLUDE REGEX "/(ops|device/(arch|check|observe))/")
+  list(FILTER planning_sources INCLUDE REGEX
+       "/(ops|device/(analysis|arch|check|compiler|observe))/")
   list(REMOVE_ITEM core_sources ${planning_sources})
   add_library(neuron_sim_planning OBJECT ${planning_sources})
   target_compile_options(neuron_sim_planning PRIVATE ${NEURON_SIM_LOW_OPTIMIZATION})
@@ -79,7 +80,7 @@ if(NEURON_SIM_TORCH AND TARGET neuron_sim_core AND torch_sources)
   list(FILTER custom_op_sources INCLUDE REGEX "/csrc/custom_ops/")
   list(REMOVE_ITEM torch_sources ${custom_op_sources})
   neuron_sim_unity_groups(torch_neuron_sim 6 ${custom_op_sources})
-  neuron_sim_unity_groups(torch_neuron_sim 12 ${torch_sources})
+  neuron_sim_unity_groups(torch_neuron_sim 16 ${torch_sources})
   # A header of torch's profiler includes those of Kineto by their bare names.
   get_target_property(folders neuron_sim::torch INTERFACE_INCLUDE_DIRECTORIES)
   list(TRANSFORM folders APPEND /kineto)
