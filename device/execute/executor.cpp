@@ -34,23 +34,24 @@ class GraphRun {
 
   /// One thread's share. Only the caller's, `worker` 0, can be interrupted; the others then stop.
   void work(int worker, InstanceRunner& runner) {
-    std::vector<uint32_t> released;
-    uint32_t id = 0;
-    while (take(worker, released, id)) {
-      const PlannedInstance& instance = graph_.instances[id];
-      try {
+    // Whatever fails here, memory for `released` too, would leave the others waiting.
+    try {
+      std::vector<uint32_t> released;
+      uint32_t id = 0;
+      while (take(worker, released, id)) {
+        const PlannedInstance& instance = graph_.instances[id];
         if (worker == 0) poll_interruption();
         runner.run(program_.instructions[instance.instruction],
                    graph_.locations.data() + instance.first_location, graph_.replaced_of(instance));
-      } catch (...) {
-        stop();
-        throw;
+        released.clear();
+        for (uint32_t s = graph_.first_successor[id]; s < graph_.first_successor[id + 1]; ++s) {
+          const uint32_t next = graph_.successors[s];
+          if (waits_[next].fetch_sub(1, std::memory_order_acq_rel) == 1) released.push_back(next);
+        }
       }
-      released.clear();
-      for (uint32_t s = graph_.first_successor[id]; s < graph_.first_successor[id + 1]; ++s) {
-        const uint32_t next = graph_.successors[s];
-        if (waits_[next].fetch_sub(1, std::memory_order_acq_rel) == 1) released.push_back(next);
-      }
+    } catch (...) {
+      stop();
+      throw;
     }
   }
 
@@ -62,7 +63,7 @@ class GraphRun {
     for (const uint32_t next : released) ready_.push(next);
     const auto is_over = [&] { return failed_ || left_ == 0 || !ready_.empty(); };
     if (worker == 0) {
-      wait_as_caller(lock, is_over);
+      interruptible_wait(available_, lock, is_over);
     } else {
       available_.wait(lock, is_over);
     }
@@ -75,17 +76,6 @@ class GraphRun {
       available_.notify_one();
     }
     return true;
-  }
-
-  template <typename Over>
-  void wait_as_caller(std::unique_lock<std::mutex>& lock, Over is_over) {
-    try {
-      interruptible_wait(available_, lock, is_over);
-    } catch (...) {
-      failed_ = true;
-      available_.notify_all();
-      throw;
-    }
   }
 
   void stop() {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "python_bindings/core_module/tracing/memory_reserve.h"
 #include "python_bindings/core_module/tracing/objects.h"
 
 namespace neuron_sim::tracing {
@@ -27,6 +28,7 @@ template <class Result, class... Arguments, Result (*function)(Arguments...)>
 struct Slot<function> {
   static Result call(Arguments... arguments) noexcept {
     try {
+      require_memory_reserve();
       return function(arguments...);
     } catch (...) {
       raised();
