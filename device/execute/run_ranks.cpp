@@ -1,7 +1,5 @@
 #include "device/execute/run_ranks.h"
 
-#include <thread>
-
 #include "device/base/errors.h"
 #include "device/execute/executor.h"
 
@@ -31,7 +29,14 @@ std::vector<ControlLog> run_ranks(std::span<const RankLaunch> launches) {
     }
   };
   std::vector<std::thread> threads;
-  for (size_t index = 1; index < launches.size(); ++index) threads.emplace_back(run, index);
+  threads.reserve(launches.size());
+  try {
+    for (size_t index = 1; index < launches.size(); ++index) {
+      threads.push_back(start_thread([&run, index] { run(index); }));
+    }
+  } catch (...) {
+    ranks.abandon(static_cast<int64_t>(threads.size()) + 1);  // the others do not wait for it
+  }
   run(0);
   for (std::thread& thread : threads) thread.join();
   ranks.check();

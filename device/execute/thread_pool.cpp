@@ -1,11 +1,11 @@
 #include "device/execute/thread_pool.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <new>
 #include <system_error>
 
 #include "device/base/errors.h"
@@ -49,7 +49,30 @@ void leave_to_parent() {
   if (now != nullptr) now->of_parent.store(true, std::memory_order_release);
 }
 
+/// Whether the address space has room for one more thread.
+bool has_room_for_thread() {
+  void* const room = mmap(nullptr, kMemoryOfAThread, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return false;
+  munmap(room, kMemoryOfAThread);
+  return true;
+}
+
 }  // namespace
+
+std::thread start_thread(std::function<void()> run) {
+  try {
+    if (has_room_for_thread()) {
+      return std::thread([run = std::move(run)] {
+        allocate_thread_storage();
+        run();
+      });
+    }
+  } catch (const std::system_error&) {
+    // The host's limit of threads.
+  }
+  fail("the host starts no more threads.", ErrorKind::kRuntime);
+}
 
 ThreadPool::ThreadPool(int threads) { start(threads); }
 
@@ -58,14 +81,12 @@ ThreadPool::~ThreadPool() { stop(); }
 void ThreadPool::start(int threads) {
   const uint64_t seen = generation_;  // no job is running, so none changes it
   try {
+    workers_.reserve(static_cast<size_t>(threads - 1));  // no thread is lost for want of room
     for (int worker = 1; worker < threads; ++worker) {
-      ::operator delete(::operator new(kMemoryOfAThread));  // std::bad_alloc stops here
-      workers_.emplace_back([this, worker, seen] { work(worker, seen); });
+      workers_.push_back(start_thread([this, worker, seen] { work(worker, seen); }));
     }
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     // The host's limit; the bytes are the same with fewer.
-  } catch (const std::bad_alloc&) {
-    // The host's limit of memory, likewise.
   }
   threads_.store(static_cast<int>(workers_.size()) + 1, std::memory_order_relaxed);
 }
@@ -92,7 +113,6 @@ void ThreadPool::resize(int threads) {
 }
 
 void ThreadPool::work(int worker, uint64_t seen) {
-  allocate_thread_storage();
   std::unique_lock lock(mutex_);
   while (true) {
     start_.wait(lock, [&] { return stopping_ || generation_ != seen; });

@@ -11,6 +11,10 @@
 
 namespace neuron_sim {
 
+/// A thread that runs `run`, which throws nothing. KernelError(kRuntime) where the host has no room
+/// for its stack, or starts no more.
+std::thread start_thread(std::function<void()> run);
+
 /// Threads that run one job together with the caller.
 class ThreadPool {
  public:

@@ -101,3 +101,22 @@ def test_a_device_in_little_address_space_is_smaller_and_says_when_it_is_full():
     assert all(each.startswith("OutOfMemoryError: HBM out of memory") for each in errors), errors
     assert full == [[2, 2], [2, 2]], "small tensors still fit"
     assert total == 256.0**3
+
+
+def test_ranks_without_memory_for_their_threads_are_an_error():
+    code = (
+        KERNEL
+        + """
+def run(): return nki.simulate(kernel, ranks=32)(small)
+run()
+errors = []
+for extra in range(0, 80, 4):
+    limit(extra)
+    errors.append(attempt(run))
+    unlimited()
+report([sorted({each.partition(":")[0] for each in errors}), len(run())])
+"""
+    )
+    errors, ranks = run_apart(code, MALLOC_ARENA_MAX="1").result()
+    assert errors and set(errors) <= {"MemoryError", "RuntimeError"}
+    assert ranks == 32
