@@ -4,6 +4,7 @@
 
 #include <map>
 #include <mutex>
+#include <new>
 
 #include "device/base/errors.h"
 
@@ -71,10 +72,14 @@ ScratchMemory::~ScratchMemory() {
   if (bytes_ == 0) return;
   {
     const std::lock_guard lock(kept().mutex);
-    if (kept().bytes + bytes_ <= kKept) {
-      kept().blocks.emplace(bytes_, data_);
-      kept().bytes += bytes_;
-      return;
+    try {
+      if (kept().bytes + bytes_ <= kKept) {
+        kept().blocks.emplace(bytes_, data_);
+        kept().bytes += bytes_;
+        return;
+      }
+    } catch (const std::bad_alloc&) {
+      // A destructor throws nothing: the block is given back.
     }
   }
   unmap(data_, bytes_);

@@ -54,6 +54,7 @@ Kernel::Kernel(std::shared_ptr<const Program> timed, std::shared_ptr<const Progr
       computed_(std::move(computed)),
       plan_(make_plan(*computed_)),
       numbers_(std::move(numbers)) {
+  copies_.reserve(1);  // so that giving one back allocates nothing
   // Launches with other numbers keep a copy of the program.
   const int64_t programs = numbers_.empty() ? 1 : 2;
   bytes_ = static_cast<int64_t>(sizeof(Kernel) + sizeof(Known) + 2 * sizeof(CoreTiming)) +
