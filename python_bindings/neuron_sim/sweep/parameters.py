@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import inspect
 import re
-import subprocess
-import sys
 from typing import Any
 
+from neuron_sim.model.options import add_model_arguments
 from neuron_sim.sweep.point import accepted, arguments_of, target_of
 from neuron_sim.sweep.study import ARCHITECTURE, MODEL, Study
 from neuron_sim.terminal.suggestions import did_you_mean
@@ -50,9 +50,9 @@ def _check_fact(base: str, name: str, values: Any) -> None:
 
 
 def _check_options(arguments: Any) -> None:
-    command = [sys.executable, "-m", "neuron_sim", "model", "--help"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    options = set(re.findall(r"--([a-z][a-z-]*)", shown))
+    parser = argparse.ArgumentParser()
+    add_model_arguments(parser)
+    options = set(re.findall(r"--([a-z][a-z-]*)", parser.format_help()))
     for name in arguments:
         if name not in options:
             near = did_you_mean(name, options)

@@ -34,82 +34,19 @@ from neuron_sim.model.configurations import configuration_of
 from neuron_sim.model.instances import instance, with_instance
 from neuron_sim.model.options import (
     DEFAULT_SEQUENCE,
-    add_workload_arguments,
+    add_model_arguments,
     choose_architecture,
     faults_of,
 )
 from neuron_sim.terminal.arguments import print_result
 from neuron_sim.terminal.exit_codes import SUCCESS
-from neuron_sim.terminal.json_output import add_json
 
 SUMMARY = "time a whole model"
 FAILS = "the model fails, or does what the device refuses"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", nargs="?", help="a name, a file or a function")
-    parser.add_argument(
-        "--batch", type=int, nargs="+", default=[1], metavar="N", help="batch sizes"
-    )
-    parser.add_argument(
-        "--tp",
-        type=int,
-        nargs="+",
-        metavar="N",
-        help="cores that share a decoder (tensor parallelism)",
-    )
-    parser.add_argument(
-        "--lnc",
-        type=int,
-        metavar="N",
-        help="physical cores of each core of --tp, a logical core (2 on trn2); default: 1",
-    )
-    parser.add_argument(
-        "--context",
-        type=int,
-        metavar="N",
-        help=f"tokens in the caches of a decoder; default: {DEFAULT_CONTEXT}",
-    )
-    parser.add_argument(
-        "--weight-dtype",
-        choices=("int8",),
-        help="dtype in HBM of the weights of a decoder's layers, which are cast on chip; default: "
-        "as --dtype",
-    )
-    parser.add_argument(
-        "--input", type=int, metavar="N", help=f"tokens of a prompt; default: {DEFAULT_INPUT}"
-    )
-    parser.add_argument(
-        "--instance", metavar="I", help="its architecture, and figures of all its groups of --tp"
-    )
-    parser.add_argument(
-        "--price", type=float, metavar="D", help="dollars per hour of --instance: cost per million"
-    )
-    add_workload_arguments(parser)
-    _add_report_arguments(parser)
-
-
-def _add_report_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--layers", action="store_true", help="also time, traffic, MFU by module")
-    parser.add_argument(
-        "--no-cache",
-        dest="cache",
-        action="store_false",
-        help="simulate also what was answered before, and keep nothing",
-    )
-    add_json(parser)
-    parser.add_argument("--list", action="store_true", help="list the models that need no file")
-    parser.add_argument(
-        "--published",
-        action="store_true",
-        help="compare with the latencies that the vendor published, of MODEL or of all models",
-    )
-    parser.add_argument(
-        "--host-overhead",
-        action="store_true",
-        help="with --published of all models: add a constant per kind of instance, fitted to the "
-        "latencies that clients waited for, and leave each model out of the fit in turn",
-    )
+    add_model_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
