@@ -14,6 +14,7 @@ other array is the data.
 from __future__ import annotations
 
 import argparse
+import textwrap
 import tomllib
 import zipfile
 from collections.abc import Iterable
@@ -27,7 +28,6 @@ from neuron_sim.files import parse_json, read_text
 from neuron_sim.terminal.arguments import print_result
 from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS
 from neuron_sim.terminal.json_output import add_json
-from neuron_sim.terminal.tables import print_table
 
 SUMMARY = "compare published bits of real chips, and say what is known of them"
 FAILS = "a result has other bits"
@@ -180,9 +180,10 @@ def simulated(op: str, data: np.ndarray) -> np.ndarray:
 
 
 def _print(result: dict[str, Any]) -> None:
-    if "operations" in result:
-        print_table(result["operations"])
-        print()
+    for row in result.get("operations", ()):
+        heading = f"{row['known']}: {row['operation']} ({row['engine']})"
+        for line in (heading, f"  {row['bits']}", f"  source: {row['source']}"):
+            print(textwrap.fill(line, 100, subsequent_indent="    "))
     print(f"{result['equal']:,} of {result['results']:,} published results are equal in every bit.")
     if first := result["first_unequal"]:
         print(

@@ -37,6 +37,16 @@ def test_every_published_result_is_equal_in_every_bit(capsys):
     assert {row["known"] for row in result["operations"]} == {"proven", "documented", "assumed"}
 
 
+def test_what_is_known_is_printed_in_lines_of_at_most_100_columns(capsys):
+    assert command_line.main(["bits"]) == 0
+    printed = capsys.readouterr().out
+    assert 80 < max(map(len, printed.splitlines())) <= 100
+    words = " ".join(printed.split())
+    for row in bits.known_operations():
+        assert f"{row['known']}: {row['operation']} ({row['engine']})" in words
+        assert f"{row['bits']} source: {row['source']}" in words
+
+
 def test_the_results_are_those_of_the_archives_that_were_published():
     """NumPy writes equal arrays as equal archives, so equal hashes mean equal bits."""
     cases = json.loads(bits.PUBLISHED.read_text(encoding="utf-8"))["cases"]
