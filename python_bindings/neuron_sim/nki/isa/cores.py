@@ -1,6 +1,6 @@
 """nki.isa: joint operations of the two cores of a logical core. `name` is for with_schedule."""
 
-from ..legality.violations import note
+from ..tracing.active import note
 from ..tracing.grid import num_programs
 from .constants import engine as engines
 from .constants import named

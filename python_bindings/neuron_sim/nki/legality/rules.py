@@ -26,6 +26,8 @@ class Rule(NamedTuple):
     versions: str = ""
     remedy: str = ""
     message: str = ""
+    finding: str = ""
+    why: str = ""
 
     def holds(self, language: str, generation: int) -> bool:
         """For a kernel of a language, of settings.nki_version(), on that generation; a later one

@@ -4,8 +4,7 @@ import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..tracing.active import current
-from ..tracing.errors import kernel_frame, point_at_line
+from ..tracing.errors import point_at_line
 from .rules import Rule, rules
 
 APPROXIMATIONS = frozenset(("VA-MM32", "VA-EXP", "VA-SIG", "VA-SUM"))
@@ -29,13 +28,6 @@ class LegalityError(ValueError):
     def __init__(self, message: str, violations: list[Violation]):
         super().__init__(message)
         self.violations = violations
-
-
-def note(rule: str, detail: str) -> None:
-    """The kernel that is being traced breaks a rule at its present line."""
-    frame = kernel_frame()
-    place = "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
-    current().noted.append((rule, place, detail))
 
 
 def sentence(kernel: str, violation: Violation) -> str:

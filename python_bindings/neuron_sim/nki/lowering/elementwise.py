@@ -7,9 +7,9 @@ values in separate fp32 tiles. A mask narrows all of a function's instructions.
 
 import math
 
-from ..legality.violations import note
 from ..tracing import Tensor, boxes, current, dtype_of
 from ..tracing import operators as tiles
+from ..tracing.active import note
 from ..tracing.dtypes import bool_, float32, promote, uint8
 from ..tracing.instructions import ACTIVATION, RECIPROCAL, TENSOR_COPY, TENSOR_SCALAR
 from ..tracing.splitting import dense

@@ -2,8 +2,8 @@
 
 from neuron_sim import _core
 
-from ..legality.violations import note
 from ..tracing import methods, operators
+from ..tracing.active import note
 from ..tracing.dtypes import bool_, dtype_of
 from ..tracing.dynamic import DynamicIndex
 from ..tracing.expression import Expression

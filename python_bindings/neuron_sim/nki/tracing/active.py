@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from neuron_sim import _core
 
-from .errors import out_of_kernel
+from .errors import kernel_frame, out_of_kernel
 
 if TYPE_CHECKING:
     from .trace import Trace
@@ -19,6 +19,13 @@ def current() -> "Trace":
     if not running:
         raise out_of_kernel(sys._getframe(1).f_code.co_name)
     return running[-1]
+
+
+def note(rule: str, detail: str) -> None:
+    """The kernel that is being traced breaks a rule of nki/legality at its present line."""
+    frame = kernel_frame()
+    place = "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    current().noted.append((rule, place, detail))
 
 
 def check_partitions(count: int) -> None:

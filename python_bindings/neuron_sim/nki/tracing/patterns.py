@@ -1,6 +1,7 @@
 """Access patterns as numbers: steps and offsets of a tensor in its storage, and ap()."""
 
 from . import methods
+from .active import note
 from .control_flow.registers import VirtualRegister
 from .dtypes import dtype_of
 
@@ -63,6 +64,9 @@ def ap(
     if scalar_offset is not None and vector_offset is not None:
         raise ValueError("ap: at most one of scalar_offset and vector_offset can be given.")
     if scalar_offset is not None:
+        start = scalar_offset.start if hasattr(scalar_offset, "storage") else 0
+        if not isinstance(start, int) or start != 0:
+            note("VA-APOFF", f"'{scalar_offset.describe()}' begins at element {start}")
         return moved(result, scalar_offset, _indirect_step(tensor, indirect_dim), tensor.dtype)
     if vector_offset is not None:
         if indirect_dim != 0:

@@ -65,3 +65,44 @@ def test_a_product_that_spreads_over_a_dimension_is_a_note_of_the_old_language(
     kernel_of(tmp_path, body(SPREAD, OLD_IMPORTS, loop))(*arrays())
     told = capfd.readouterr().err
     assert "meets VA-BC3: " in told and "[aws#1138]" in told
+
+
+MOVED = """
+n = nl.ndarray((1, 8), dtype=nl.int32, buffer=nl.sbuf)
+nisa.memset(dst=n, value=0)
+row = a.ap([[64, 1], [1, 64]], 0, scalar_offset=n[:, {first}:{first} + 1])
+nisa.dma_copy(dst=t[0:1, :], src=row)"""
+
+
+@pytest.mark.parametrize(("first", "is_noted"), [(0, False), (3, True)])
+def test_a_dynamic_offset_from_within_a_tile_is_a_note(first, is_noted, tmp_path):
+    inputs = dict.fromkeys("ab", tensor[[128, 64], nl.float32])
+    kernel = kernel_of(tmp_path, body(MOVED.format(first=first)))
+    told = [row["sentence"] for row in neuron_sim.check(kernel, inputs)["legal"]["rules"]]
+    assert any("meets VA-APOFF: " in each for each in told) == is_noted
+
+
+INTERLEAVED = """
+both = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.psum)
+for part in (0, 32, 0, 32):
+    nisa.nc_matmul(dst=both[:64, part:part + 32], stationary=t, moving=u[:, :32])
+nisa.tensor_copy(dst=t[:64, :], src=both[:64, :])"""
+HALF = """
+half = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
+nisa.tensor_copy(dst=half[:, :32], src=t[:, :32])
+nisa.tensor_copy(dst=t, src=half)"""
+
+
+@pytest.mark.parametrize(("rule", "text"), [("VA-PSUMGRP", INTERLEAVED), ("VA-UNINIT", HALF)])
+def test_a_value_that_the_sanitizer_judges_is_its_finding(rule, text, tmp_path):
+    inputs = dict.fromkeys("ab", tensor[[128, 64], nl.float32])
+    found = neuron_sim.check(kernel_of(tmp_path, body(text)), inputs)["clean"]["findings"]
+    assert rules()[rule].finding in {row["rule"] for row in found}
+
+
+def test_a_value_is_a_note_a_finding_or_has_a_reason():
+    values = {each.id: each for each in rules().values() if each.id.startswith("VA-")}
+    assert len(values) >= 14
+    for rule in values.values():
+        assert (rule.judged == "sanitizer") == bool(rule.finding)
+        assert (rule.judged == "no") == bool(rule.why)
