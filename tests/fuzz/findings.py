@@ -23,6 +23,8 @@ class Finding:
     seed: int
     kind: str
     text: str
+    conditions: Sequence[str] = ()
+    """What holds for the arguments, by the names of conditions.py."""
 
     def record(self) -> dict[str, Any]:
         return asdict(self)
@@ -34,22 +36,27 @@ class Finding:
 
 @dataclass(frozen=True)
 class Known:
-    """Findings that stay for now: `kind` is a pattern as of file names."""
+    """Findings that stay for now: `kind` is a pattern as of file names, `when` a condition."""
 
     fuzz_class: str
     kind: str
     reason: str
+    when: str = ""
 
     def covers(self, finding: Finding) -> bool:
-        return self.fuzz_class == finding.fuzz_class and fnmatch.fnmatchcase(
+        is_of_kind = self.fuzz_class == finding.fuzz_class and fnmatch.fnmatchcase(
             finding.kind, self.kind
         )
+        return is_of_kind and (not self.when or self.when in finding.conditions)
 
 
 def load_known(path: Path = KNOWN) -> list[Known]:
     """The entries of a file; ValueError for one without a reason."""
     entries = tomllib.loads(path.read_text()).get("known", [])
-    known = [Known(each["class"], each["kind"], each["reason"].strip()) for each in entries]
+    known = [
+        Known(each["class"], each["kind"], each["reason"].strip(), each.get("when", ""))
+        for each in entries
+    ]
     for each in known:
         if not each.reason:
             raise ValueError(f"{path.name}: '{each.kind}' has no reason.")
@@ -64,10 +71,11 @@ def unknown(findings: Sequence[Finding], known: Sequence[Known]) -> list[Finding
 class FoundError(Exception):
     """Raised by a case: the simulator did something wrong."""
 
-    def __init__(self, kind: str, text: str) -> None:
+    def __init__(self, kind: str, text: str, conditions: Sequence[str] = ()) -> None:
         super().__init__(f"{kind}: {text}")
         self.kind = kind
         self.text = text
+        self.conditions = conditions
 
 
 def source_of(fuzz_class: str, seed: int) -> random.Random:

@@ -19,6 +19,7 @@ sys.path.append(str(Path(__file__).parents[1] / "torch_suites"))
 import neuron_sim.torch_device  # noqa: F401
 import torch
 from comparison import DifferenceError, check_same
+from conditions import conditions_of
 from findings import FoundError, source_of
 from operator_mutations import MUTATIONS, Arguments
 from peculiarities import OWN_RANDOM, UNDEFINED, RandomCalls, placed, plain_name, without_ties
@@ -182,7 +183,8 @@ class Case:
         return f"{self.op.name}{variant}" + (" in place" if self.form == "in place" else "")
 
     def found(self, what: str, detail: str) -> FoundError:
-        return FoundError(f"{self.name()}: {what}", f"{detail}\n{_described(self.arguments)}")
+        text = f"{detail}\n{_described(self.arguments)}"
+        return FoundError(f"{self.name()}: {what}", text, conditions_of(self.arguments))
 
     def check(self) -> str:
         here = fresh(self.arguments)

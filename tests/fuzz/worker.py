@@ -47,7 +47,7 @@ def serve(fuzz_class: str, first: int, count: int, progress: str, results: int) 
             try:
                 words[run_case(seed)] += 1
             except FoundError as error:
-                finding = Finding(fuzz_class, seed, error.kind, error.text)
+                finding = Finding(fuzz_class, seed, error.kind, error.text, error.conditions)
             except Exception as error:
                 finding = unexpected(fuzz_class, seed, error)
             if finding is not None:

@@ -99,3 +99,45 @@ def test_a_known_finding_covers_its_kind_only(modules):
     found = [findings.Finding("nki", seed, kind, "") for seed, kind in enumerate(kinds)]
     assert findings.unknown(found, known) == found[1:]
     assert findings.unknown([findings.Finding("files", 0, kinds[0], "")], known)
+
+
+def test_a_condition_of_a_known_finding_must_hold(modules):
+    findings, _, _ = modules
+    known = [findings.Known("nki", "add: *", "x", when="large")]
+    found = [findings.Finding("nki", 1, "add: another value", "", names)
+             for names in (["large"], ["small", "large"], [], ["small"])]  # fmt: skip
+    assert findings.unknown(found, known) == found[2:]
+
+
+@pytest.mark.torch
+def test_conditions_hold_for_their_arguments_and_for_no_others(modules, monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER.parent / "torch_suites"))
+    import conditions
+    import torch
+    from neuron_sim.settings import device_name
+
+    def given(*leaves, **options):
+        return leaves[0], leaves[1:], options
+
+    large, cpu = torch.tensor([200.0, -0.5]), torch.device("cpu")
+    cases = {
+        "an element is not finite": (given(large / 0), given(large, 3)),
+        "a float is beyond the integers": (
+            given(large, torch.int8), given(large, torch.uint8)),
+        "a quotient is 2^46 or more": (
+            given(torch.tensor([2.0**46]), 1), given(torch.tensor([2.0**45]), 1)),
+        "a matrix has a deficient rank": (given(torch.ones(2, 2)), given(torch.eye(2))),
+        "a square leaves the range": (given(large * 1e20), given(large)),
+        "the call names no device": (given(3, dtype=torch.int8), given(3, device=cpu)),
+        "a tensor has no elements": (given(3, large[:0]), given(3, large)),
+        "a tensor has integers": (given(large.int()), given(large, 3)),
+        "a tensor has floats of 16 bits": (given(large.half()), given(large, large.short())),
+        "dtypes of floats are mixed": (given(large, large.half()), given(large, large.int())),
+        "elements are equal": (given(torch.ones(2)), given(large)),
+    }  # fmt: skip
+    assert device_name() != "cpu" and set(cases) == set(conditions.CONDITIONS)
+    for name, (held, not_held) in cases.items():
+        assert name in conditions.conditions_of(held), name
+        assert name not in conditions.conditions_of(not_held), name
+    findings, _, _ = modules
+    assert {each.when for each in findings.load_known()} - {""} <= set(cases)
