@@ -7,6 +7,7 @@
 
 #include "device/base/errors.h"
 #include "device/compiler/dump.h"
+#include "device/compiler/line/change_engine.h"
 #include "device/compiler/line/straight_line.h"
 #include "device/compiler/pass.h"
 #include "device/compiler/passes.h"
@@ -78,6 +79,14 @@ nb::tuple compile_with_report(const std::shared_ptr<const Program>& program,
   return nb::make_tuple(std::move(result.program), nb::cast(result.skipped_passes));
 }
 
+std::shared_ptr<const Program> on_engine_named(const Program& program, std::string_view source_line,
+                                               std::string_view engine) {
+  for (const EngineKind kind : {EngineKind::kVector, EngineKind::kScalar, EngineKind::kGpSimd}) {
+    if (engine == name(kind)) return on_engine(program, source_line, kind);
+  }
+  fail(text("engine '", engine, "' does no element-wise work; Vector, Scalar and GpSimd do."));
+}
+
 nb::dict stacks() {
   nb::dict result;
   for (const PublishedStack& stack : published_stacks()) {
@@ -112,6 +121,10 @@ void bind_passes(nb::module_& module) {
   module.def("compile_with_report", &compile_with_report, nb::arg("program"), nb::arg("settings"),
              "compile_program's program, and the names of the passes that were left out, because "
              "the chip cannot hold what they keep.");
+  module.def("on_engine", &on_engine_named, nb::arg("program"), nb::arg("source_line"),
+             nb::arg("engine"),
+             "The program with the element-wise instructions of a source line (\"file:line\") on "
+             "engine Vector, Scalar or GpSimd, those that it accepts; None when none moves.");
   module.def("published_stacks", &stacks,
              "Software stacks of published measurements: name -> {compiler, source, settings, "
              "description}.");
