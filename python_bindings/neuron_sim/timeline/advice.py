@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from neuron_sim.terminal.tables import cell
+from neuron_sim.timeline.changes import LEAST_SAVED, Change
 from neuron_sim.timeline.columns import column
 from neuron_sim.timeline.peaks import Facts, dma_bandwidth, hbm_bandwidth, peak_operations
 from neuron_sim.timeline.thresholds import ENGINE_BOUND, MEMORY_BOUND, THRESHOLDS, Work
@@ -42,6 +43,8 @@ class Advice:
     """Shares of the critical path by what they are spent on, largest first; they sum to 1."""
     what_if: list[WhatIf]
     findings: list[Finding]
+    changes: list[Change] | None = field(default=None)
+    """What makes it faster, tried, most useful first; None where no change was tried."""
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(advice_text(self))}</pre>"
@@ -52,10 +55,14 @@ class Advice:
 
 
 def advise(
-    program: Any, log: Sequence[int] = (), recording: Mapping[str, Any] | None = None
+    program: Any,
+    log: Sequence[int] = (),
+    recording: Mapping[str, Any] | None = None,
+    changes: Sequence[Change] | None = None,
 ) -> Advice:
     """Advice for one run of a `_core.Program`. `log`: what `Program.run` returned; `recording`:
-    what `Program.recording` returned for it, if there is one already."""
+    what `Program.recording` returned for it, if there is one already; `changes` of its kernel that
+    were tried."""
     recorded = program.recording(log=list(log)) if recording is None else recording
     timing = program.time(log=list(log))
     counters = program.counters(log=list(log))
@@ -70,6 +77,7 @@ def advise(
         path={name: time / body for name, time in path} if body else {},
         what_if=what_if(program, log),
         findings=findings(work_of(program, recorded, counters)),
+        changes=None if changes is None else list(changes),
     )
 
 
@@ -166,11 +174,17 @@ def _hbm_bytes(counters: Mapping[str, int]) -> int:
 def advice_text(advice: Advice) -> str:
     """The advice for a terminal."""
     lines = [f"{advice.kernel} on {advice.architecture}: body {cell(advice.body_us)} us"]
+    if advice.changes is not None:
+        lines += [f"{number}. {each}\n   ({each.lesson}: {each.link})"
+                  for number, each in enumerate(advice.changes, 1)]  # fmt: skip
+        lines += [] if advice.changes else [f"No change that was tried saves {LEAST_SAVED:.0%}."]
     lines += [advice.bound, advice.roofline]
     parts = ", ".join(f"{name} {share:.0%}" for name, share in advice.path.items())
-    lines += [f"Critical path: {parts}.", "Twice as fast would save:"]
-    width = max(len(each.resource) for each in advice.what_if)
-    for each in advice.what_if:
+    faster = [each for each in advice.what_if if each.saved >= LEAST_SAVED]
+    nothing = "" if faster else f" less than {LEAST_SAVED:.0%}, whichever resource it is"
+    lines += [f"Critical path: {parts}.", f"Twice as fast would save:{nothing}"]
+    width = max((len(each.resource) for each in faster), default=0)
+    for each in faster:
         lines.append(
             f"  {each.resource.ljust(width)}  {each.saved:6.1%}  ({cell(each.body_us)} us)"
         )

@@ -20,6 +20,7 @@ from importlib import resources
 from typing import Any
 
 from neuron_sim.files import LARGEST_UNPACKED, read_text, write_whole
+from neuron_sim.timeline.changes import Change
 from neuron_sim.timeline.comparison import Difference, compare_runs
 from neuron_sim.timeline.packing import pack, unpack
 from neuron_sim.timeline.recorded_run import RecordedRun, record_run
@@ -46,10 +47,14 @@ def recorded_page(run: RecordedRun) -> str:
 
 
 def write_timeline(
-    program: Any, path: str | os.PathLike[str], log: Sequence[int] = (), title: str | None = None
+    program: Any,
+    path: str | os.PathLike[str],
+    log: Sequence[int] = (),
+    title: str | None = None,
+    changes: Sequence[Change] | None = None,
 ) -> None:
-    """Writes the page to a file; OSError when that is not possible."""
-    write_whole(path, timeline_page(program, log, title))
+    """Writes the page to a file; OSError when that is not possible. `changes` as of advise()."""
+    write_whole(path, recorded_page(record_run(program, log, title, changes)))
 
 
 def comparison_page(first: RecordedRun, second: RecordedRun) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from neuron_sim.timeline.advice import advise
+from neuron_sim.timeline.changes import Change
 from neuron_sim.timeline.columns import column
 
 SHOWN = (
@@ -33,15 +34,21 @@ class RecordedRun:
         return self.header["title"]
 
 
-def record_run(program: Any, log: Sequence[int] = (), title: str | None = None) -> RecordedRun:
+def record_run(
+    program: Any,
+    log: Sequence[int] = (),
+    title: str | None = None,
+    changes: Sequence[Change] | None = None,
+) -> RecordedRun:
     """Records one run of a `_core.Program`. `log`: what `Program.run` returned, for programs whose
-    control depends on data; `title`: its heading, else the kernel's name."""
+    control depends on data; `title`: its heading, else the kernel's name; `changes` as of
+    advise()."""
     recording = program.recording(log=list(log))
     timing = program.time(log=list(log))
     header = {key: recording[key] for key in SHOWN}
     header |= {
         "title": title or program.kernel,
-        "advice": advise(program, log, recording).as_dict(),
+        "advice": advise(program, log, recording, changes).as_dict(),
         "utilisation": timing["utilisation"],
         "bottleneck": timing["bottleneck"],
         "totals": program.counters(log=list(log)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -11,6 +11,7 @@ from neuron_sim import _core
 from neuron_sim.files import write_whole
 from neuron_sim.terminal.arguments import chosen_architecture
 from neuron_sim.timeline.advice import Advice, advise
+from neuron_sim.timeline.changes import Change
 from neuron_sim.timeline.page import write_timeline
 
 
@@ -43,10 +44,12 @@ class TimedKernel:
     # Of each instance; no figures, so that asdict() has figures alone.
     _program: ClassVar[Any]
     _log: ClassVar[tuple[int, ...]]
+    _changes: ClassVar[Any]
 
     def advice(self) -> Advice:
-        """What bounds the kernel and what would help; `print(advice.bound)`."""
-        return advise(self._program, self._log)
+        """What bounds the kernel and what would help; `print(advice.bound)`. Of a kernel of NKI,
+        changes are tried, which takes some seconds."""
+        return advise(self._program, self._log, changes=self._changes())
 
     def listing(self) -> str:
         """Its instructions as text."""
@@ -55,7 +58,7 @@ class TimedKernel:
     def write_timeline(self, path: str | os.PathLike[str]) -> None:
         """Writes the timeline as a page for a browser, which needs no network; OSError."""
         title = f"{self.name} on {self.architecture}"
-        write_timeline(self._program, path, self._log, title)
+        write_timeline(self._program, path, self._log, title, self._changes())
 
     def write_perfetto(self, path: str | os.PathLike[str]) -> None:
         """Writes the timeline for https://ui.perfetto.dev; OSError."""
@@ -106,7 +109,7 @@ def trace(
     call.architecture = _chosen(architecture) or call.architecture
     traced = call.trace()
     traced.decide_loops(call.arrays)
-    return _timed(traced.program, traced.log)
+    return _timed(traced.program, traced.log, lambda: traced.changes)
 
 
 def _chosen(architecture: str | os.PathLike[str] | None) -> str | None:
@@ -114,9 +117,13 @@ def _chosen(architecture: str | os.PathLike[str] | None) -> str | None:
     return None if given is None else _core.without_alias(chosen_architecture(given))
 
 
-def _timed(program: Any, log: Sequence[int] = ()) -> TimedKernel:
+def _timed(
+    program: Any,
+    log: Sequence[int] = (),
+    changes: Callable[[], list[Change] | None] = lambda: None,
+) -> TimedKernel:
     timing = program.time(log=list(log))
     figures = {each.name: timing[each.name] for each in fields(TimedKernel) if each.name in timing}
     timed = TimedKernel(name=program.kernel, architecture=program.architecture, **figures)
-    vars(timed).update(_program=program, _log=tuple(log))
+    vars(timed).update(_program=program, _log=tuple(log), _changes=changes)
     return timed

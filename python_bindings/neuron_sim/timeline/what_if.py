@@ -39,7 +39,9 @@ TIMES = {
         "dma.hardware_first_", "dma.software_first_", "dma.static_first_", "dma.complete_",
         "dma.load_stall", "dma.engine_skew",
     ),
-    "DMA triggers": ("dma.hardware_trigger", "dma.software_trigger", "dma.static_trigger"),
+    "DMA descriptors and triggers": (
+        "dma.hardware_trigger", "dma.software_trigger", "dma.static_trigger",
+    ),
     "semaphores": ("semaphore.",),
 }  # fmt: skip
 """Facts, by how they begin, that it halves."""

@@ -4,6 +4,7 @@ import pytest
 from neuron_sim import _core
 from neuron_sim.timeline import advice_text, advise
 from neuron_sim.timeline.advice import bound_text, roofline_text
+from neuron_sim.timeline.changes import LEAST_SAVED, Change
 from neuron_sim.timeline.thresholds import CONTIGUOUS_BYTES
 from neuron_sim.timeline.what_if import overlay, resources, scaled
 from recorded_programs import chain, product
@@ -112,8 +113,24 @@ def test_the_path_adds_up_and_the_text_says_everything():
     assert sum(advice.path.values()) == pytest.approx(1)
     text = advice_text(advice)
     assert advice.bound in text and advice.roofline in text
-    assert all(each.resource in text for each in advice.what_if)
+    saving = [each.resource for each in advice.what_if if each.saved >= LEAST_SAVED]
+    rows = [line.split("  ") for line in text.splitlines() if line.startswith("  ") and "%" in line]
+    assert saving and [row[1] for row in rows] == saving
     assert all(finding.source in text for finding in advice.findings)
+
+
+def test_changes_come_first_each_with_its_next_wall_and_its_lesson():
+    change = Change("Load once", "load before the loop.", "k.py:7", 4.0, 0.5, "Tensor", "a: 1", "b")
+    lines = advice_text(advise(product(), changes=[change])).splitlines()
+    first = "1. Load once saves 50.0% (4 us): load before the loop. Then the wall is Tensor."
+    assert lines[1:3] == [first, "   (a: 1: b)"]
+    assert "No change that was tried saves 1%." in advice_text(advise(product(), changes=[]))
+    assert "change" not in advice_text(advise(product()))
+
+
+def test_resources_that_save_nothing_are_not_listed():
+    text = advice_text(advise(_core.Builder("nothing", "trn2").finish()))
+    assert "Twice as fast would save: less than 1%, whichever resource it is" in text
 
 
 def test_bounds_follow_the_published_shares():

@@ -5,6 +5,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -210,11 +211,13 @@ def _performance(traced: Any) -> dict[str, Any]:
     most."""
     timing, counters = traced.time(), traced.program.counters(log=traced.log)
     error, advice = interval(kind_of([timing])), advise(traced.program, traced.log)
+    changes = traced.changes
     used = [
         argument for argument in traced.source.arguments if argument["read"] or argument["written"]
     ]
     best = max(advice.what_if, key=lambda change: change.saved, default=None)
     help_most = max(advice.findings, key=lambda finding: finding.share, default=None)
+    passed = None if help_most is None else f"{help_most.title}: {help_most.text}"
     latency = timing["latency_us"]
     return {
         "latency_us": latency,
@@ -224,5 +227,6 @@ def _performance(traced: Any) -> dict[str, Any]:
         "hbm_bytes": counters["hbm_read_bytes"] + counters["hbm_write_bytes"],
         "least_hbm_bytes": sum(argument["bytes"] for argument in used),
         "twice_as_fast_saves": None if best is None else {best.resource: best.saved},
-        "best_change": None if help_most is None else f"{help_most.title}: {help_most.text}",
+        "best_change": str(changes[0]) if changes else passed,
+        "changes": [asdict(change) for change in changes],
     }

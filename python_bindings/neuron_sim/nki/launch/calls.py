@@ -1,5 +1,6 @@
 """A kernel called with arrays: bound to its arguments and traced."""
 
+import copy
 import functools
 import inspect
 
@@ -221,6 +222,8 @@ class Call:
             running.pop()
         direct = "skip_middle_end_transformations" in self.directives
         traced = TracedKernel(trace, source, self.inputs, results, direct, self.widens, self.flags)
+        traced.call = copy.copy(self)
+        traced.call.arrays = []
         self._check_outputs(traced)
         judge_program(self, trace, source, set(traced.returned_numbers()))
         traced.findings = sanitize.findings_of(traced)

@@ -6,6 +6,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -78,6 +79,7 @@ class TracedKernel:
         self.with_prints: Callable[[], TracedKernel] | None = None
         self.contents: list | None = None  # of the arguments, when it ran while it was traced
         self.log: list[int] = []  # decisions of loops on registers in the last run
+        self.call: Any = None  # that was traced, without its arrays
         self._program: _core.Program | None = None
         self._compiled_kernel = None
         self._is_written = False  # every output, as far as it was checked
@@ -137,6 +139,13 @@ class TracedKernel:
         one, unless NEURON_SIM_DYNAMIC_TRIPS says how many iterations to assume.
         """
         return self.program.time(log=self.log)
+
+    @functools.cached_property
+    def changes(self) -> list:
+        """Changes to the kernel that make it faster, tried one by one: timeline.changes.Change."""
+        from ..advice import kernel_changes  # rarely wanted
+
+        return kernel_changes(self)
 
     def returned_numbers(self) -> list[int]:
         """Numbers of the arguments in the kernel's result."""

@@ -97,7 +97,7 @@ def read_index(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
 
 
 def _add(kernel: Any, folder: str, entries: list[dict[str, Any]]) -> None:
-    profile = profile_of(kernel)
+    profile = profile_of(kernel, getattr(kernel, "changes", None))
     number = len(entries) + 1
     stem = f"{number:02d}-{re.sub(r'[^A-Za-z0-9_.-]', '_', profile.kernel)}"
     paths = {kind: f"{stem}.{ending}" for kind, ending in _FILES.items()}

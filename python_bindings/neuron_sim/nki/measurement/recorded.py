@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from neuron_sim.nki.measurement.tables.run_profile import RunProfile
 from neuron_sim.nki.measurement.tables.summary import summary_of
 from neuron_sim.timeline.advice import advise
+from neuron_sim.timeline.changes import Change
 from neuron_sim.timeline.interval import COVERAGE, interval, kind_of
 from neuron_sim.timeline.recorded_run import code_of
 
@@ -18,15 +20,16 @@ from ..tracing.generations import instance_type
 _TYPES = {"f8": "<f8", "u4": "<u4", "i4": "<i4", "u1": "u1"}
 
 
-def profile_of(kernel: Any) -> RunProfile:
-    """The profile of a traced kernel that has run, from one recording."""
+def profile_of(kernel: Any, changes: Sequence[Change] | None = None) -> RunProfile:
+    """The profile of a traced kernel that has run, from one recording; `changes` to it that were
+    tried."""
     program, timing = kernel.program, kernel.time()
     log = list(getattr(kernel, "log", []))
     recording = program.recording(log=log)
     error = interval(kind_of([timing]))
     header = {name: value for name, value in recording.items() if name != "columns"}
     header |= {
-        "advice": advise(program, log, recording).as_dict(),
+        "advice": advise(program, log, recording, changes).as_dict(),
         "arguments": program.arguments,
         "facts": {name: fact["value"] for name, fact in program.facts.items()},
         "generation": program.generation,

@@ -32,11 +32,11 @@ def show_views(kernel: Any) -> None:
         return
     number = len(_shown) + 1
     title = _shown[listing] = f"{program.kernel} on {program.architecture}"
-    log = getattr(kernel, "log", [])
+    log, changes = getattr(kernel, "log", []), getattr(kernel, "changes", None)
     if page := _core.setting(settings.TIMELINE):
-        write_timeline(program, numbered(Path(page), number), log, title)
+        write_timeline(program, numbered(Path(page), number), log, title, changes)
     if _core.setting(settings.ADVICE) == "1":
-        print(advice_text(advise(program, log)), file=sys.stderr)
+        print(advice_text(advise(program, log, changes=changes)), file=sys.stderr)
 
 
 def numbered(path: Path, number: int) -> Path:

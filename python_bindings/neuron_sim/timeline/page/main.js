@@ -17,7 +17,7 @@ class Page {
     fillLegend(byId("legend"), recordings);
     for (const recording of recordings) {
       fillHeading(byId("runs"), recording);
-      fillSummary(byId("summary"), recording);
+      fillSummary(byId("summary"), recording, this.showLine.bind(this));
     }
     this.openTab("summary");
     if (recordings.length > 1) {

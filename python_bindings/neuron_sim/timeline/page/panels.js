@@ -48,9 +48,20 @@ const unitsOf = ({ busy, utilisation, body }, name) =>
 const unitsTitle = (name, units, span) => (units === 1 ? name
   : `${name}, ${units} ${name === "DMA" ? "engines" : "cores"}: share of ${units} x ${span}`);
 
-function fillSummary(panel, recording) {
+/** A link to a line of the source; `go` shows it. */
+function lineLink(source, go) {
+  const link = element("a", source);
+  link.tabIndex = 0;
+  link.onclick = () => go(source);
+  link.onkeydown = (key) => key.key === "Enter" && link.onclick();
+  return link;
+}
+
+function fillSummary(panel, recording, showLine) {
   const phase = (name) => durationOf(recording, name);
   if (recording.tag) element("h2", `${recording.tag}: ${recording.title}`, panel);
+  const { changes } = recording.advice;
+  if (changes) fillChanges(panel, changes, (source) => showLine(recording, source));
   element("h2", "What bounds it", panel);
   element("p", recording.advice.bound, panel);
   element("p", recording.advice.roofline, panel);
@@ -77,12 +88,31 @@ function fillSummary(panel, recording) {
   fillAdvice(panel, recording.advice);
 }
 
+const LEAST_SAVED = 0.01; // changes.py
+
+function fillChanges(panel, changes, showLine) {
+  element("h2", "What to change", panel);
+  if (changes.length === 0) element("p", "No change that was tried saves 1 %.", panel);
+  for (const change of changes) {
+    const paragraph = element("p", undefined, panel);
+    element("b", `${change.title} saves ${percent(change.saved)}`, paragraph);
+    paragraph.append(` (${timeText(change.body_us * 1e6)}): ${change.write} Then the wall is ` +
+      `${change.next_wall}. `);
+    if (change.line) paragraph.append(lineLink(change.line, showLine), " ");
+    const lesson = element("a", "Why", paragraph);
+    lesson.setAttribute("href", change.link);
+    lesson.title = change.lesson;
+  }
+}
+
 function fillAdvice(panel, advice) {
   element("h2", "Twice as fast", panel);
-  tableOf(panel, ["resource", "body", "saved"], advice.what_if.map((each) => {
+  const faster = advice.what_if.filter((each) => each.saved >= LEAST_SAVED);
+  if (faster.length === 0) element("p", "No resource alone saves 1 %.", panel);
+  else tableOf(panel, ["resource", "body", "saved"], faster.map((each) => {
     return [each.resource, timeText(each.body_us * 1e6), percent(each.saved)];
   }));
-  element("h2", "Advice", panel);
+  element("h2", "Published limits", panel);
   if (advice.findings.length === 0) element("p", "No threshold is passed.", panel);
   for (const finding of advice.findings) {
     const paragraph = element("p", undefined, panel);
@@ -114,14 +144,6 @@ class Details {
     return link;
   }
 
-  lineLink(source) {
-    const link = element("a", source);
-    link.tabIndex = 0;
-    link.onclick = () => this.showLine(this.recording, source);
-    link.onkeydown = (key) => key.key === "Enter" && link.onclick();
-    return link;
-  }
-
   /** An event in one sentence, for screen readers. */
   spoken({ recording, event }) {
     const { event_start: start, event_end: end, event_track: track } = recording.column;
@@ -145,7 +167,10 @@ class Details {
       ["result visible", timeText(c.event_done[event])],
     ];
     if (c.event_bytes[event] > 0) rows.push(["bytes", String(c.event_bytes[event])]);
-    if (instruction.source) rows.push(["line", this.lineLink(instruction.source)]);
+    if (instruction.source) {
+      const go = (source) => this.showLine(recording, source);
+      rows.push(["line", lineLink(instruction.source, go)]);
+    }
     const code = recording.lines[instruction.source];
     if (code) rows.push(["code", element("code", code)]);
     rows.push(["critical path", recording.onPath[event] ? "yes" : "no"]);

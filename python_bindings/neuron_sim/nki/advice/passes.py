@@ -1,0 +1,170 @@
+"""What passes of the compiler that did not run would do: a kernel can do it by itself."""
+
+from __future__ import annotations
+
+import functools
+import os
+import tempfile
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from neuron_sim import _core
+from neuron_sim.timeline.changes import Trial
+from neuron_sim.timeline.what_if import overlay
+
+from .calls import altered
+
+_GUIDE = "nki/deep-dives/nki_perf_guide.rst"
+
+
+class _Pass(NamedTuple):
+    title: str
+    write: str
+    lesson: str
+    settings: tuple[str, ...]
+    only_with: str = ""
+    """An instruction without which the pass has nothing to do."""
+
+
+_PASSES = (
+    _Pass(
+        "Descriptors that GpSimd does not write",
+        "compile with --disable-dge (additional_compile_opt of nki.jit and nki.benchmark, or "
+        "NEURON_CC_FLAGS), so that the compiler prepares the descriptors of the transfers; most "
+        "are those of {line}.",
+        "nki/get-started/about/nki-dma-overview.rst",
+        ("disable_dge",),
+    ),
+    _Pass(
+        "Load once, keep in SBUF",
+        "load before the loop what {line} loads again and again.",
+        f"{_GUIDE}: Opt #1",
+        ("reuse_loads",),
+    ),
+    _Pass(
+        "Keep intermediate results in SBUF",
+        "use the tile that was stored to HBM instead of loading it at {line}.",
+        f"{_GUIDE}: Opt #2",
+        ("forward_stores",),
+    ),
+    _Pass(
+        "Compute once, before the loop",
+        "move {line} out of the loops in which its operands do not change.",
+        f"{_GUIDE}: Opt #1",
+        ("hoist_invariants",),
+    ),
+    _Pass(
+        "Larger transfers",
+        "move adjacent tiles with one transfer at {line}.",
+        f"{_GUIDE}: Opt #9",
+        ("merge_dma", "merge_input_loads"),
+    ),
+    _Pass(
+        "Transpose once",
+        "keep the transposed tile of {line} for all its uses.",
+        f"{_GUIDE}: Opt #8",
+        ("reuse_transposes",),
+        "nc_transpose",
+    ),
+    _Pass(
+        "Fewer copies out of PSUM",
+        "put several transposes into one bank of PSUM and copy them at once at {line}.",
+        f"{_GUIDE}: Opt #5a",
+        ("batch_transposes",),
+        "nc_transpose",
+    ),
+    _Pass(
+        "Read PSUM in place",
+        "let Vector or Scalar read the tile in PSUM instead of the copy that {line} makes.",
+        f"{_GUIDE}: Opt #6",
+        ("elide_psum_copies",),
+        "tensor_copy",
+    ),
+    _Pass(
+        "No copies within SBUF",
+        "use the tile itself instead of the copy that {line} makes.",
+        f"{_GUIDE}: Opt #6",
+        ("eliminate_copies",),
+        "tensor_copy",
+    ),
+    _Pass(
+        "No memset before what overwrites it",
+        "leave out the memset of {line}: the first product of a sum can overwrite.",
+        f"{_GUIDE}: Opt #6",
+        ("fold_zeros",),
+        "memset",
+    ),
+    _Pass(
+        "Narrow results together",
+        "collect the results of one element per partition of {line} in one tile and work on all "
+        "of them at once.",
+        f"{_GUIDE}: Opt #5a",
+        ("batch_narrow_operations",),
+    ),
+    _Pass(
+        "Double buffers",
+        "allocate the tiles inside of the loop around {line}, or two of each, so that the next "
+        "iteration does not wait for this one.",
+        f"{_GUIDE}: Opt #4",
+        ("rename_buffers",),
+    ),
+)  # fmt: skip
+
+
+def pass_trials(kernel: Any) -> Iterator[Trial]:
+    """A trial for each pass that the kernel's stack does not have."""
+    stack = _core.published_stacks()[kernel.stack]["settings"]
+    used = {each["name"] for each in kernel.source.operations()}
+    for name in _PASSES:
+        if name.only_with and name.only_with not in used:
+            continue
+        wanted = dict.fromkeys(name.settings, 1)
+        needs_versions = not stack["rename_buffers"] and name.settings[0] not in (
+            "rename_buffers", "disable_dge",
+        )  # fmt: skip
+        if needs_versions or all(stack[each] for each in wanted):
+            continue
+        settings = stack | wanted
+        if "disable_dge" in wanted:
+            settings |= {"assign_queues": 1}
+        yield Trial(
+            name.title, name.write, name.lesson,
+            functools.partial(_core.compile_program, kernel.source, settings),
+        )  # fmt: skip
+
+
+_ROOM = 64
+"""How many times SBUF is larger where every byte stays that was loaded once."""
+_REPEATED = 1.1
+"""Bytes loaded, of those of the tensors that are read, from which some are loaded again."""
+
+
+def load_trials(kernel: Any) -> Iterator[Trial]:
+    """Blocks of loops, for a kernel that loads bytes again because SBUF does not hold them all: the
+    time of it with room for all is that of loops that need each tile once."""
+    program = kernel.program
+    read = sum(each["bytes"] for each in program.arguments if each["read"])
+    loaded = program.counters()["hbm_read_bytes"]
+    if loaded < _REPEATED * read or kernel.objection:
+        return
+    yield Trial(
+        "Loops in blocks",
+        f"{loaded:,} bytes are loaded from tensors of {read:,}. Split the loops around {{line}} "
+        "into blocks whose tiles fit SBUF, so that a tile is loaded for a block and not for each "
+        "iteration.",
+        f"{_GUIDE}: Opt #1",
+        lambda: _with_room(kernel),
+    )
+
+
+def _with_room(kernel: Any) -> Any:
+    facts = kernel.source.facts
+    larger = {key: facts[key]["value"] * _ROOM
+              for key in ("limits.sbuf_usable", "limits.sbuf_partition")}  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "room.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(overlay(kernel.source, larger))
+        traced = altered(kernel.call, architecture=path).trace_anew()
+        settings = _core.published_stacks()[kernel.stack]["settings"] | {"reuse_loads": 1}
+        return _core.compile_program(traced.source, settings)

@@ -1,0 +1,209 @@
+"""Advice on kernels with one known fault: its first line names the better version, and promises
+what that version takes."""
+
+import linecache
+
+import neuron_sim
+import neuron_sim.neuronxcc.nki as old_nki
+import neuron_sim.neuronxcc.nki.language as old_nl
+import neuron_sim.nki as nki
+import neuron_sim.nki.isa as nisa
+import neuron_sim.nki.language as nl
+import numpy as np
+import pytest
+from neuron_sim import _core
+from neuron_sim.nki.advice import constants, results
+from neuron_sim.nki.advice.calls import altered
+from neuron_sim.timeline import changes
+
+VECTOR = np.zeros(25600, np.float32)
+MATRIX = np.zeros((512, 2048), np.float32)
+
+
+def plus_one(a, rows, width):
+    tiles = a.reshape((a.shape[0] // (rows * width), rows, width))
+    out = old_nl.ndarray(tiles.shape, dtype=a.dtype, buffer=old_nl.shared_hbm)
+    for i in old_nl.affine_range(tiles.shape[0]):
+        old_nl.store(out[i], old_nl.add(old_nl.load(tiles[i]), 1.0))
+    return out
+
+
+WIDTH = 2
+
+
+@old_nki.jit
+def assigned(a):
+    rows, width = 128, 2
+    return plus_one(a, rows, width)
+
+
+@old_nki.jit
+def from_outside(a):
+    return plus_one(a, 128, WIDTH)
+
+
+@old_nki.jit
+def with_default(a, width=2):
+    return plus_one(a, 128, width)
+
+
+@old_nki.jit
+def few_partitions(a):
+    rows = 1
+    return plus_one(a, rows, 2)
+
+
+@old_nki.jit
+def scaled(a):
+    factor = 2
+    out = old_nl.ndarray(a.shape, dtype=a.dtype, buffer=old_nl.shared_hbm)
+    old_nl.store(out, old_nl.multiply(old_nl.load(a), factor))
+    return out
+
+
+def product_of(a, b, keeps):
+    """a.T @ b; the tiles of `a` are loaded for every block of columns of `b`, or once."""
+    out = nl.ndarray((a.shape[1], b.shape[1]), dtype=nl.float32, buffer=nl.shared_hbm)
+    depth = range(a.shape[0] // 128)
+    for m in nl.affine_range(a.shape[1] // 128):
+        kept = [_loaded(a, k, m, 128) for k in depth] if keeps else None
+        for n in nl.affine_range(b.shape[1] // 512):
+            total = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.psum)
+            for k in depth:
+                left = kept[k] if keeps else _loaded(a, k, m, 128)
+                nisa.nc_matmul(total, left, _loaded(b, k, n, 512))
+            result = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)
+            nisa.tensor_copy(result, total)
+            nisa.dma_copy(out[nl.ds(m * 128, 128), nl.ds(n * 512, 512)], result)
+    return out
+
+
+def _loaded(tensor, row, column, width):
+    tile = nl.ndarray((128, width), dtype=tensor.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(tile, tensor[nl.ds(row * 128, 128), nl.ds(column * width, width)])
+    return tile
+
+
+@nki.jit
+def loads_again(a, b):
+    return product_of(a, b, False)
+
+
+@nki.jit
+def on_one_engine(a, engine):
+    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((128, 2048), dtype=a.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(tile, a[0:128, :])
+    for _ in range(16):
+        nisa.tensor_copy(tile, tile, engine=nisa.vector_engine)
+        copied = nl.ndarray((128, 2048), dtype=a.dtype, buffer=nl.sbuf)
+        nisa.tensor_copy(copied, tile, engine=engine)
+        nisa.dma_copy(out[0:128, :], copied)
+    return out
+
+
+def body(kernel, *arguments, arch="trn2", **keywords):
+    return neuron_sim.trace(kernel, *arguments, architecture=arch, **keywords).body_us
+
+
+def advice(kernel, *arguments, arch="trn2"):
+    return neuron_sim.trace(kernel, *arguments, architecture=arch).advice()
+
+
+def line_of(text):
+    lines = linecache.getlines(__file__)
+    return f"{__file__}:{1 + next(i for i, line in enumerate(lines) if text in line)}"
+
+
+@pytest.mark.parametrize("kernel", [assigned, from_outside, with_default])
+def test_a_wider_tile_is_named_with_the_time_that_it_takes(kernel):
+    first = advice(kernel, VECTOR, arch="trn1").changes[0]
+    assert "width = 200 instead of 2" in first.write.lower()
+    assert first.body_us == pytest.approx(body(with_default, VECTOR, width=200, arch="trn1"))
+    assert first.saved == 1 - first.body_us / body(kernel, VECTOR, arch="trn1")
+
+
+def test_a_size_is_named_at_its_line():
+    wide = advice(assigned, VECTOR, arch="trn1").changes[0]
+    assert wide.line == line_of("rows, width = 128, 2")
+    assert advice(from_outside, VECTOR, arch="trn1").changes[0].line == line_of("WIDTH = 2")
+
+
+def test_idle_partitions_are_filled():
+    first = advice(few_partitions, VECTOR[:6400], arch="trn1").changes[0]
+    assert "rows = 128 instead of 1" in first.write and first.saved > 0.9
+
+
+def test_a_size_that_changes_results_is_no_advice():
+    assert all("factor" not in each.write for each in advice(scaled, MATRIX[:128]).changes)
+
+
+def test_what_a_wrong_size_would_save_is_not_believed_without_its_results():
+    traced = [altered(scaled.call(MATRIX[:128]), function=f).trace() for f in _two_factors()]
+    sample = results.Sample(traced[0])
+    assert sample.equals(traced[0]) and not sample.equals(traced[1])
+
+
+def _two_factors():
+    call = scaled.call(MATRIX[:128])
+    (size,) = [each for each in constants._sizes(call) if each.name == "factor"]
+    return size.changed(2).function, size.changed(3).function
+
+
+def test_loads_are_hoisted_and_descriptors_prepared():
+    arguments = MATRIX[:, :512], MATRIX
+    found = advice(loads_again, *arguments)
+    first = found.changes[0]
+    assert first.title == "Load once, keep in SBUF"
+    assert first.line == line_of("nisa.dma_copy(tile, tensor")
+    assert first.body_us < body(loads_again, *arguments) * 0.75
+    flags = nki.jit(loads_again.func, additional_compile_opt="--disable-dge")
+    static = next(each for each in found.changes if "--disable-dge" in each.write)
+    assert static.body_us == pytest.approx(body(flags, *arguments))
+    assert "--disable-dge" not in str(advice(flags, *arguments).changes)
+    assert found.changes == sorted(found.changes, key=lambda each: -each.saved)
+
+
+def test_work_moves_to_an_idle_engine():
+    """The better kernel is written too; one that uses both engines gets no such line."""
+    busy = advice(on_one_engine, MATRIX, nisa.vector_engine)
+    moved = [each for each in busy.changes if each.title.startswith("Element-wise work on Scalar")]
+    assert moved and moved[0].line == line_of("copied, tile, engine=engine")
+    better = body(on_one_engine, MATRIX, nisa.scalar_engine)
+    assert moved[0].body_us == pytest.approx(better, rel=0.01)
+
+
+def test_only_element_wise_work_of_a_line_that_is_elsewhere_moves():
+    program = on_one_engine.call(MATRIX, nisa.vector_engine).trace().source
+    line = line_of("copied, tile, engine=engine")
+    moved = _core.on_engine(program, line, "Scalar")
+    engines = {each["source"]: each["engine"] for each in moved.operations()}
+    other = line_of("tile, tile, engine=nisa.vector_engine")
+    assert (engines[line], engines[other]) == ("Scalar", "Vector")
+    assert _core.on_engine(program, line, "Vector") is None  # it is there
+    assert _core.on_engine(program, line_of("dma_copy(out[0:128"), "Scalar") is None
+    assert _core.on_engine(program, "elsewhere.py:1", "Scalar") is None
+    with pytest.raises(ValueError, match="engine 'Tensor' does no element-wise work"):
+        _core.on_engine(program, line, "Tensor")
+
+
+def test_trials_end_when_they_would_take_too_long(monkeypatch):
+    monkeypatch.setattr(changes, "MOST_INSTANCES", 0)
+    monkeypatch.setattr(constants, "_MOST_TRACED", 0)
+    assert advice(loads_again, MATRIX, MATRIX).changes == []
+
+
+def test_a_change_that_cannot_be_made_is_no_error():
+    program = loads_again.call(MATRIX, MATRIX).trace().program
+
+    def refuses():
+        raise ValueError("the kernel's own check")
+
+    trials = [changes.Trial("any", "", "", program) for program in (refuses, lambda: None)]
+    assert changes.changes_of(program, trials) == []
+
+
+def test_check_says_what_would_help_most():
+    result = neuron_sim.check(with_default, {"a": VECTOR})["performance"]
+    assert "width = 200" in result["changes"][0]["write"]
+    assert result["best_change"].startswith(result["changes"][0]["title"])
