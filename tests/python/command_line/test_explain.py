@@ -37,6 +37,13 @@ def test_meaning_operands_and_facts_are_those_of_the_tables(capsys):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(("name", "transfers"), [("dma_copy", True), ("tensor_copy", False)])
+def test_transfers_have_the_facts_of_the_dma_engines(capsys, name, transfers):
+    listed = {each["fact"] for each in told(capsys, name)["facts"]}
+    of_engines = {key for key in _core.architecture_facts("trn2") if key.startswith("dma.")}
+    assert of_engines and (of_engines <= listed if transfers else not of_engines & listed)
+
+
 def test_an_architecture_without_the_instruction_says_so(capsys):
     engines = {e["architecture"]: e["engine"] for e in told(capsys, "exponential")["engines"]}
     assert engines["trn1"] == engines["trn2"] == "not there" and engines["trn3"] == "Vector"

@@ -4,8 +4,8 @@
   neuron-sim explain tensor_copy --arch trn1 --json
 
 Meaning and limits come from the documentation of the function; operands, attributes and engines
-from the simulator's tables. Timing facts are listed for the engine that runs the instruction unless
-the kernel chooses another one.
+from the simulator's tables. Timing facts are listed for the engine that runs the instruction, or
+triggers it as a transfer, unless the kernel chooses another one; of transfers also dma.*.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _print_text(found: dict[str, Any]) -> None:
     print()
     print_table(found["engines"])
     if found["facts"]:
-        print(f"\ntiming facts of the engine on {found['architecture']}:")
+        print(f"\ntiming facts on {found['architecture']}:")
         print_table(found["facts"], ["fact", "value", "unit", "certainty", "source"])
 
 
@@ -73,7 +73,7 @@ def explained(name: str, architecture: str) -> dict[str, Any]:
         "attributes": entry["attributes"],
         "engines": [_engine(name, each) for each in _core.architectures()],
         "architecture": architecture,
-        "facts": _facts(architecture, entry["engine"]) if entry["exists"] else [],
+        "facts": _facts(architecture, name, entry["engine"]) if entry["exists"] else [],
     }
 
 
@@ -88,11 +88,12 @@ def _engine(name: str, architecture: str) -> dict[str, Any]:
     return {"architecture": architecture, "engine": where}
 
 
-def _facts(architecture: str, engine: str) -> list[dict[str, Any]]:
-    """The clock and the timing facts of an engine; none for an instruction without a fixed one."""
+def _facts(architecture: str, name: str, engine: str) -> list[dict[str, Any]]:
+    """The clock and the timing facts of an engine, of a transfer those of the DMA engines too; none
+    for an instruction without a fixed engine."""
     facts = _core.architecture_facts(architecture)
-    table = engine.lower()
-    keys = [key for key in facts if key == f"clocks.{table}" or key.startswith(f"{table}.")]
+    tables = (f"{engine.lower()}.", *(["dma."] if name.startswith("dma_") else []))
+    keys = [key for key in facts if f"{key}." == f"clocks.{tables[0]}" or key.startswith(tables)]
     return shown(facts, keys, None) if keys else []
 
 
