@@ -7,6 +7,7 @@ data) and shows one recording of it: `Program.recording`.
 from neuron_sim.timeline.advice import Advice, advice_text, advise
 from neuron_sim.timeline.comparison import Difference, compare_runs
 from neuron_sim.timeline.page import (
+    InlineTimeline,
     comparison_page,
     read_timeline,
     timeline_page,
@@ -16,7 +17,7 @@ from neuron_sim.timeline.page import (
 from neuron_sim.timeline.recorded_run import RecordedRun, record_run
 
 __all__ = [
-    "Advice", "Difference", "RecordedRun", "advice_text", "advise", "compare_runs",
-    "comparison_page", "read_timeline", "record_run", "timeline_page", "write_comparison",
-    "write_timeline",
+    "Advice", "Difference", "InlineTimeline", "RecordedRun", "advice_text", "advise",
+    "compare_runs", "comparison_page", "read_timeline", "record_run", "timeline_page",
+    "write_comparison", "write_timeline",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ import os
 import re
 import zlib
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from importlib import resources
 from typing import Any
 
@@ -31,6 +31,11 @@ SCRIPTS = (
     "main.js",
 )  # fmt: skip
 """The parts of the script, in the order in which they need each other."""
+
+_OPEN = """<p><a href="#" onclick="window.open(window.URL.createObjectURL(
+new Blob([this.parentElement.previousElementSibling.srcdoc], {type: 'text/html'}))); return false">
+Open it in a tab</a></p>"""
+"""After an inline page. A handler sees names of its document first, such as URL and open."""
 
 _RECORDING = '<script class="recording" type="application/octet-stream">'
 
@@ -83,6 +88,24 @@ def read_timeline(path: str | os.PathLike[str]) -> RecordedRun:
         raise ValueError(f"{name} is a damaged timeline page: {error}.") from None
     except ValueError as error:
         raise ValueError(f"{name} cannot be compared: {error}") from None
+
+
+@dataclass(frozen=True)
+class InlineTimeline:
+    """A page of write_timeline() or write_comparison() in a file, which a notebook shows whole
+    when this is the last line of a cell. ValueError, then, for a file that cannot be read."""
+
+    path: str | os.PathLike[str]
+    height: int = 640
+    """Pixels."""
+
+    def _repr_html_(self) -> str:
+        page = html.escape(read_text(self.path, "timeline page"))
+        name = html.escape(os.path.basename(self.path))
+        return (
+            f'<iframe title="{name}" srcdoc="{page}" style="width: 100%; height: {self.height}px; '
+            f'border: 1px solid #8888"></iframe>{_OPEN}'
+        )
 
 
 def _unzipped(content: bytes) -> bytes:

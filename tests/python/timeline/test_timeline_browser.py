@@ -6,7 +6,7 @@ import re
 
 import pytest
 from neuron_sim import _core
-from neuron_sim.timeline import record_run, write_comparison, write_timeline
+from neuron_sim.timeline import InlineTimeline, record_run, write_comparison, write_timeline
 from page_browser import needs_browser, opened, selects, shown, sync_api, until
 from recorded_programs import column, product, two_cores
 
@@ -273,3 +273,19 @@ def test_a_page_of_one_run_has_no_differences(page):
     assert not page.is_visible("#tab-differences")
     page.click("#tab-summary")
     sync_api.expect(page.locator("#summary")).to_be_visible()
+
+
+def test_a_page_within_a_notebook_works_and_opens_in_a_tab(context, program, tmp_path):
+    write_timeline(program, tmp_path / "page.html")
+    notebook = tmp_path / "notebook.html"
+    shown = InlineTimeline(tmp_path / "page.html")._repr_html_()
+    notebook.write_text(f"<!DOCTYPE html><html data-ready><body>{shown}</body></html>", "utf-8")
+    with opened(context, notebook) as outer:
+        inline = outer.frame_locator("iframe")
+        inline.get_by_role("tab", name="Lines").click()
+        sync_api.expect(inline.locator("#lines")).to_be_visible()
+        with context.expect_page() as tab:
+            outer.get_by_text("Open it in a tab").click()
+        sync_api.expect(tab.value.locator("html[data-ready] h1")).to_contain_text("product")
+        until(tab.value, "location.hash.startsWith('#view=')")
+        tab.value.close()

@@ -1,5 +1,6 @@
 """The timeline page: what is in it, whatever a browser makes of it (test_timeline_browser.py)."""
 
+import html
 import re
 import subprocess
 import sys
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 from neuron_sim import settings
 from neuron_sim.run import environment
-from neuron_sim.timeline import timeline_page, write_timeline
+from neuron_sim.timeline import InlineTimeline, timeline_page, write_timeline
 from neuron_sim.timeline.recorded_run import sources_of
 from page_content import unpacked
 from recorded_programs import chain, column, product
@@ -77,6 +78,18 @@ def test_a_title_is_text_and_nothing_else():
     assert "<title>&lt;b&gt;" in page
     header, _ = unpacked(page)
     assert header["title"] == "<b>\"&' </script>"
+
+
+def test_a_notebook_shows_the_page_of_a_file_whole(tmp_path):
+    path = tmp_path / 'a"b.html'
+    write_timeline(product(), path)
+    shown = InlineTimeline(path, height=300)._repr_html_()
+    title, page = re.match(
+        r'<iframe title="([^"]*)" srcdoc="([^"]*)" style="[^"]*300px', shown
+    ).groups()
+    assert html.unescape(page) == path.read_text() and html.unescape(title) == path.name
+    with pytest.raises(ValueError, match="'missing.html' cannot be read: No such file"):
+        InlineTimeline("missing.html")._repr_html_()
 
 
 def test_a_page_that_cannot_be_written_is_an_error(tmp_path):

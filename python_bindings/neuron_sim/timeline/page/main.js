@@ -72,6 +72,7 @@ class Page {
     this.timeline.draw();
     this.minimap.draw();
     if (this.memory.memories.length) this.memory.draw();
+    if (location.protocol === "about:") return;  // within a notebook a page has no address
     clearTimeout(this.addressing);  // browsers limit how often an address may change
     this.addressing = setTimeout(() => history.replaceState(null, "", addressOf(this)), 300);
   }
