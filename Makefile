@@ -10,7 +10,7 @@
 #   make coverage    lines of device/ and ops/ that the core tests run
 #   make wheel    wheels for every supported Python and torch, and an sdist, in dist/
 #   make test-wheels    those wheels in fresh environments, as users install them
-#   make docs    the site of all pages, with search and the Python interface, in build/site
+#   make docs    the site of all pages, with search and the Python interface, in build/site; runs notebooks
 #   make lint    formatting, types, include directions, lengths, clang-tidy on changed files
 #   make bench   every benchmark
 # The environment is the active one (VIRTUAL_ENV), else .venv, created when missing.

@@ -1,5 +1,7 @@
 """Sphinx's settings for the site that `make docs` makes of the pages as they stand."""
 
+import logging
+import os
 import re
 from pathlib import Path
 
@@ -17,9 +19,13 @@ include_patterns = [
 exclude_patterns = ["build", "dist", ".*", "tests/python"]
 default_role = "code"
 highlight_language = "none"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_heading_anchors = 4
 autodoc_typehints = "description"
+nb_execution_mode = "force"
+nb_execution_show_tb = True  # a cell that fails is a warning, hence an error
+nb_execution_in_temp = True
+nb_execution_timeout = 120  # seconds of a cell
 html_theme = "furo"
 html_title = "neuron_sim"
 html_copy_source = False
@@ -46,10 +52,17 @@ def add_navigation(_: Sphinx, name: str, source: list[str]) -> None:
             source[0] += toctree(caption, pages)
         source[0] += toctree("Reference", REFERENCE)
     if name == "docs/tutorials/README":
-        pages = [f"docs/tutorials/{page}" for _, page in PAGE.findall(source[0])]
-        source[0] += toctree("Tutorials", [page for page in pages if not page.endswith("glossary")])
+        readers = LISTS.read_text(encoding="utf-8")
+        pages = [f"docs/tutorials/{page}" for _, page in PAGE.findall(source[0])
+                 if f"(tutorials/{page}.md)" not in readers]  # fmt: skip
+        source[0] += toctree("Tutorials", pages)
 
 
 def setup(app: Sphinx) -> None:
-    """Called by Sphinx."""
+    """Called by Sphinx. Notebooks run with settings of their own, and tell only errors."""
+    profile = Path(app.doctreedir) / "ipython/profile_default"
+    profile.mkdir(parents=True, exist_ok=True)
+    (profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 40\n", "utf-8")
+    os.environ["IPYTHONDIR"] = str(profile.parent)
+    logging.getLogger("traitlets").setLevel(logging.WARNING)
     app.connect("source-read", add_navigation)

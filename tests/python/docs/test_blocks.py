@@ -1,6 +1,6 @@
-"""Every Python block of the README, the tutorials and some pages runs; claims are assertions in the
-blocks, and a `text` block after one is what it prints. The blocks of a page run in order, in one
-process, in an empty folder."""
+"""Every Python block of the README and some pages runs; claims are assertions in the blocks, and a
+`text` block after one is what it prints. The blocks of a page run in order, in one process, in an
+empty folder. Tutorials are notebooks, which `make docs` runs."""
 
 import importlib.util
 import os
@@ -13,7 +13,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = ["README.md", "docs/clients.md"]
-PAGES += sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/tutorials/*.md"))
 OPTIONAL = ("accelerate", "lightning")
 BLOCK = re.compile(
     r"^```python\n(?P<code>.*?)^```$(?:\n\n```text\n(?P<output>.*?)^```$)?",
@@ -75,12 +74,19 @@ def test_the_page_of_the_vendors_device_runs_under_its_name(tmp_path):
         assert block["output"] in (None, shown), block["code"]
 
 
-def test_tutorials_have_blocks_and_all_are_listed():
+CELL = re.compile(r"^```\{code-cell\} python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def test_tutorials_are_notebooks_that_end_with_a_timeline_and_all_are_listed():
     listed = LINK.findall((ROOT / "docs/tutorials/README.md").read_text(encoding="utf-8"))
     pages = {page.name for page in ROOT.glob("docs/tutorials/*.md")} - {"README.md"}
     assert pages == {link for link, _ in listed if "/" not in link}
     for page in pages - {"glossary.md"}:
-        assert len(blocks(f"docs/tutorials/{page}")) >= 3, page
+        text = (ROOT / "docs/tutorials" / page).read_text(encoding="utf-8")
+        cells = CELL.findall(text)
+        assert text.startswith("---\njupytext: {text_representation: {format_name: myst}}\n"), page
+        assert any("assert " in cell for cell in cells), page
+        assert re.search(r"^(InlineTimeline|show)\(.*\)\n\Z", cells[-1], re.MULTILINE), page
 
 
 def test_what_users_read_uses_the_public_interface():

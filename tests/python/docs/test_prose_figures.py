@@ -48,7 +48,7 @@ CONSTANTS = {
     r"8 banks of 2 KB|below 2 KiB|30 % of the HBM traffic": "of the vendor's guides",
     r"0 times infinity": "arithmetic",
     r"^## What the tests establish$.*?(?=^## )": "results with their commands and dates",
-    r"90 % of peak": "asserted by a block of the tutorial",
+    r"95 % of peak": "asserted by a cell of the tutorial",
 }
 
 

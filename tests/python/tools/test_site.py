@@ -1,7 +1,9 @@
-"""tools/site: the navigation of the site is that of docs/README.md."""
+"""tools/site: the navigation of the site is that of docs/README.md, and notebooks run."""
 
 import importlib.util
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,5 +34,36 @@ def test_every_page_of_the_lists_is_in_the_navigation_under_its_reader():
 
 
 def test_tutorials_are_pages_below_their_list_and_other_pages_stay_as_they_are():
-    assert "\n/docs/tutorials/first_tensor\n" in navigation("docs/tutorials/README")
+    added = navigation("docs/tutorials/README")
+    assert "\n/docs/tutorials/matmul\n" in added and "student" not in added
+    assert "\n/docs/tutorials/student\n" in navigation("README")
     assert navigation("docs/nki") == ""
+
+
+NOTEBOOK = """---
+jupytext: {text_representation: {format_name: myst}}
+kernelspec: {name: python3, display_name: Python 3}
+---
+
+# Page
+
+```{code-cell} python
+from pathlib import Path
+
+print(6 * 7, [path.name for path in Path().iterdir()])
+%s
+```
+"""
+
+
+@pytest.mark.parametrize(("last", "code"), [("", 0), ("assert False, 'of this cell'", 1)])
+def test_the_site_has_what_a_notebook_prints_and_fails_where_a_cell_does(last, code, tmp_path):
+    (tmp_path / "page.md").write_text(NOTEBOOK % last, encoding="utf-8")
+    sphinx = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", "-c", ROOT / "tools/site"]
+    options = ["-D", "root_doc=page", "-D", "include_patterns=page.md", tmp_path, tmp_path / "site"]
+    built = subprocess.run([*sphinx, *options], capture_output=True, text=True)
+    assert built.returncode == code, built.stderr
+    if code == 0:
+        assert ">42 []" in (tmp_path / "site/page.html").read_text(encoding="utf-8")
+    else:
+        assert "of this cell" in built.stderr
