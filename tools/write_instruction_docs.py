@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes docs/instructions.md: a row for every instruction, from its header and the field tables.
+"""Writes docs/instructions.md: a row for every instruction, from its header, the field tables, and
+the call in tests/python/nki/isa/isa_functions whose cost, or else whose limit, the tests prove.
 
 Usage: write_instruction_docs.py [--check]; --check writes nothing and ends with 1 if the page is
 stale.
@@ -7,16 +8,27 @@ stale.
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
+import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 import neuron_sim._core as core
+import neuron_sim.nki as nki
+import neuron_sim.nki.language as nl
 from generated_page import fill, write_or_check
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "instructions.md"
 ARCHITECTURES = ["trn1", "trn2", "trn3"]
+CALLS = ROOT / "tests/python/nki/isa/isa_functions"
+sys.path[:0] = [str(CALLS.parent), str(CALLS.parents[1])]
+FUNCTIONS: dict[str, Any] = importlib.import_module("isa_functions").FUNCTIONS
+ELEMENTS = 512
+"""Elements per partition in the calls whose cost is known."""
 
 COMMENT = re.compile(r"((?:^///[^\n]*\n)+)", re.MULTILINE)
 SENTENCE_END = re.compile(r"(?<!\.)\.(?=\s|$)")
@@ -71,14 +83,78 @@ def engine(name: str, entries: dict[str, dict[str, Any]]) -> str:
     return ", ".join(f"{value} ({key})" for key, value in defaults.items())
 
 
+class _WithValue(ast.NodeTransformer):
+    """Puts a value in place of a name, and computes what then has only numbers."""
+
+    def __init__(self, name: str, value: object) -> None:
+        self.name, self.value = name, ast.parse(repr(value), mode="eval").body
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.value if node.id == self.name else node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        made = self.generic_visit(node)
+        if any(isinstance(part, ast.Name) for part in ast.walk(made)):
+            return made
+        return ast.Constant(ast.literal_eval(repr(eval(ast.unparse(made)))))
+
+
+def example(name: str) -> tuple[str, list[str]]:
+    """A call of an instruction in a table's cell, and its nanoseconds on each architecture."""
+    row = FUNCTIONS[name]
+    costs = row.costs if isinstance(row.costs, dict) else {"": row.costs}
+    chosen = next(iter(costs.values()), row.limit)
+    if chosen is None:
+        return "", ["" for _ in ARCHITECTURES]
+    value = ELEMENTS if costs else row.limit.sides[0]
+    cores = 1 if costs else row.limit.cores
+    code = chosen.body.__code__
+    functions = [
+        node
+        for node in ast.walk(ast.parse(Path(code.co_filename).read_text(encoding="utf-8")))
+        if isinstance(node, ast.Lambda | ast.FunctionDef) and node.lineno == code.co_firstlineno
+    ]
+    called = (
+        functions[0].body[-1] if isinstance(functions[0], ast.FunctionDef) else functions[0].body
+    )
+    text = ast.unparse(_WithValue(code.co_varnames[0], value).visit(called))
+    times = [nanoseconds(name, chosen.body, value, cores, chip) for chip in ARCHITECTURES]
+    return f"`{text}`", times
+
+
+def nanoseconds(name: str, body: Any, value: Any, cores: int, architecture: str) -> str:
+    """From the start of the instruction's first step to the end of its last one; "" where the
+    architecture does not have it."""
+
+    @nki.jit
+    def kernel() -> Any:
+        out = nl.ndarray((1, 1), nl.float32, buffer=nl.shared_hbm)
+        body(value)
+        return out
+
+    call = (kernel[cores] if cores > 1 else kernel).call()
+    call.architecture = architecture
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of passes, which one instruction does not need
+        try:
+            steps = [step for step in call.trace().program.steps() if step["instruction"] == name]
+        except NotImplementedError:
+            return ""
+    first = min(step["start_ns"] for step in steps)
+    return f"{max(step['end_ns'] for step in steps) - first:,.0f}"
+
+
 def instruction_row(name: str, entries: dict[str, dict[str, Any]]) -> str:
     """One line of the table."""
+    call, times = example(name)
     existing = [architecture for architecture in ARCHITECTURES if entries[architecture]["exists"]]
     cells = [
         link(name),
         engine(name, entries),
         "all" if existing == ARCHITECTURES else ", ".join(existing),
         documented(name, r"struct \w+ \{.*Draft draft\(\) const;"),
+        call,
+        *times,
     ]
     return f"| {' | '.join(cells)} |"
 
