@@ -54,10 +54,14 @@ struct Top {
   }
   /// True when none of these can enter; whole blocks are compared at once.
   bool rejects(const float* block, int64_t count) const {
+    if (filled < kCount) return false;
     const float least = values[kCount - 1];
-    if (filled < kCount || std::isnan(least)) return false;
     int larger = 0;
-    for (int64_t i = 0; i < count; ++i) larger |= block[i] > least ? 1 : 0;
+    if (std::isnan(least)) {
+      for (int64_t i = 0; i < count; ++i) larger |= block[i] == block[i] ? 1 : 0;
+    } else {
+      for (int64_t i = 0; i < count; ++i) larger |= block[i] > least ? 1 : 0;
+    }
     return larger == 0;
   }
 };

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
 
 #include "device/base/errors.h"
 #include "device/instruction/checks.h"
@@ -59,15 +62,29 @@ void check(const Draft& draft, const Architecture& architecture) {
 /// Where each value is found, -1 if nowhere. Slots with equal values, from the last to the first,
 /// take successive matches.
 std::array<int64_t, kCount> matches(const float* data, int64_t count, const float* vals) {
+  constexpr int64_t kBlock = 32;
   std::array<int64_t, kCount> found{};
-  for (int slot = kCount - 1; slot >= 0; --slot) {
-    int64_t start = 0;
-    for (int later = kCount - 1; later > slot; --later) {
-      if (vals[later] != vals[slot]) continue;
-      start = found[static_cast<size_t>(later)] < 0 ? count : found[static_cast<size_t>(later)] + 1;
+  found.fill(-1);
+  float least = std::numeric_limits<float>::infinity(), largest = -least;
+  int open = 0;  // values still to find
+  for (int slot = 0; slot < kCount; ++slot) {
+    if (std::isnan(vals[slot])) continue;
+    least = std::min(least, vals[slot]);
+    largest = std::max(largest, vals[slot]);
+    ++open;
+  }
+  for (int64_t start = 0; start < count && open > 0; start += kBlock) {
+    const int64_t end = std::min(count, start + kBlock);
+    int within = 0;
+    for (int64_t i = start; i < end; ++i) within |= data[i] >= least && data[i] <= largest ? 1 : 0;
+    if (within == 0) continue;
+    for (int64_t i = start; i < end; ++i) {
+      int slot = kCount - 1;
+      while (slot >= 0 && (vals[slot] != data[i] || found[static_cast<size_t>(slot)] >= 0)) --slot;
+      if (slot < 0) continue;
+      found[static_cast<size_t>(slot)] = i;
+      --open;
     }
-    const float* match = std::find(data + start, data + count, vals[slot]);
-    found[static_cast<size_t>(slot)] = match == data + count ? -1 : match - data;
   }
   return found;
 }
@@ -82,11 +99,12 @@ void run(const Instance& instance) {
     const float* row = read_row(data, p, scratch.first);
     const float* vals = read_row(instance.operand(kVals), p, scratch.second);
     const std::array<int64_t, kCount> found = matches(row, count, vals);
-    scratch.result.assign(row, row + count);
+    float* const result = row_target(instance.operand(kDst), p, scratch.result);
+    std::memmove(result, row, static_cast<size_t>(count) * sizeof(float));
     for (const int64_t element : found) {
-      if (element >= 0) scratch.result[static_cast<size_t>(element)] = imm;
+      if (element >= 0) result[element] = imm;
     }
-    write_row(instance.operand(kDst), p, scratch.result.data());
+    write_row(instance.operand(kDst), p, result);
     // -1 modulo 2^bits is all ones
     if (dst_idx.present()) write_integer_row(dst_idx, p, found.data());
   }
