@@ -1,13 +1,8 @@
-// sort and topk. Algorithm: the rank of an element is the number of its row's elements before it,
-// counted for all pairs at once (a reduction over [row, element, other]); elements are then
-// scattered to their ranks. Stable; n^2 comparisons per row of n.
+// sort, topk, kthvalue and median along a dimension.
 
-#include <ATen/TensorOperators.h>
 #include <ATen/WrapDimUtils.h>
 #include <ATen/native/Resize.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
 #include <c10/core/DeviceGuard.h>
 
 #include <algorithm>
@@ -15,58 +10,34 @@
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/shared/device_copies.h"
 #include "csrc/aten/shared/reductions.h"
-#include "csrc/aten/shared/rows.h"
+#include "csrc/launch/kernel_call.h"
+#include "ops/rows/largest_of_rows.h"
 
 namespace neuron_sim {
 namespace {
 
 using at::Tensor;
 
-constexpr int64_t kLongest = 16384;  // of a row: 2^28 comparisons
+constexpr int64_t kShortestSelected = 2048;  // shorter rows are sorted in less time
 
-/// 1 where `other` comes before `x` in its row; NaN is the largest number.
-ElementValue comes_before(Expression& e, bool descending) {
-  const ElementValue x = e.input(0), other = e.input(1);
-  const ElementValue place = e.input(2), other_place = e.input(3);
-  const auto is_nan = [](ElementValue v) { return compare(AluOp::kNotEqual, v, v); };
-  const auto both = [&](ElementValue a, ElementValue b) { return a * b; };
-  const auto either = [&](ElementValue a, ElementValue b) { return maximum(a, b); };
-  const ElementValue big = descending ? other : x, small = descending ? x : other;
-  const ElementValue less =
-      either(compare(AluOp::kLess, small, big), both(is_nan(big), 1.0 - is_nan(small)));
-  const ElementValue equal =
-      either(compare(AluOp::kEqual, x, other), both(is_nan(x), is_nan(other)));
-  return either(less, both(equal, compare(AluOp::kLess, other_place, place)));
-}
-
-/// Sorted rows [R, n] and int32 original places of their elements.
+/// The first elements of sorted rows [R, k] and their places in their rows.
 struct Sorted {
   Tensor values, places;
 };
 
-Sorted sort_rows(const Tensor& rows, bool descending) {
+Sorted sort_rows(const Tensor& rows, int64_t k, bool descending) {
   check_extremum(rows);
-  const int64_t count = rows.size(0), length = rows.size(1);
-  if (length > kLongest) throw Refusal{"rows of more than 16384 elements are not sorted here"};
-  const auto whole = rows.options().dtype(at::kInt);
-  const Tensor places = at::arange(length, at::TensorOptions().dtype(at::kInt)).to(rows.device());
-  Sorted sorted{at::empty_like(rows, at::MemoryFormat::Contiguous),
-                at::empty({count, length}, whole)};
-  if (rows.numel() == 0) return sorted;
-  const std::vector<int64_t> shape{count, length, length};
-  Tensor rank = at::empty({count, length, 1}, whole);
-  const Expression before =
-      make_expression([&](Expression& e) { return comes_before(e, descending); });
-  reduce_into(rank,
-              {rows.unsqueeze(2).expand(shape), rows.unsqueeze(1).expand(shape),
-               places.view({1, length, 1}).expand(shape),
-               places.view({1, 1, length}).expand(shape)},
-              {.op = AluOp::kAdd, .prologue = before, .reduced = {false, false, true}});
-  const Tensor first = at::arange(count, at::TensorOptions().dtype(at::kInt)).to(rows.device());
-  const Tensor target = (rank.view({count, length}) + first.view({count, 1}) * length).view(-1);
-  scatter_rows(sorted.values.view({-1, 1}), target, rows.reshape({-1, 1}), false);
-  scatter_rows(sorted.places.view({-1, 1}), target, places.expand({count, length}).reshape({-1, 1}),
-               false);
+  if (rows.size(1) > kLongestSorted) {
+    throw Refusal{c10::str("rows of more than ", kLongestSorted, " elements are not sorted here")};
+  }
+  Sorted sorted{at::empty({rows.size(0), k}, rows.options()),
+                at::empty({rows.size(0), k}, rows.options().dtype(at::kLong))};
+  const bool selects = k <= kMostLargest && rows.size(1) >= kShortestSelected;
+  const auto& kernel = selects ? kLargestOfRows : kSortedRows;
+  KernelCall call(kernel.name, rows.device());
+  call.operand(rows).result(sorted.values);
+  call.words(sorted.places, at::kInt, {rows.size(0), 2 * k}, {2 * k, 1}, true);
+  call.launch(kernel, {descending});
   return sorted;
 }
 
@@ -101,7 +72,8 @@ std::tuple<Tensor&, Tensor&> sort_out(const Tensor& self, std::optional<bool> /*
                                       Tensor& indices) {
   const c10::DeviceGuard guard(self.device());
   const Rows rows(self, dimension);
-  const Sorted sorted = sort_rows(rows.matrix(), descending);
+  const Tensor matrix = rows.matrix();
+  const Sorted sorted = sort_rows(matrix, matrix.size(1), descending);
   give(rows.restored(sorted.values), self, values);
   give(rows.restored(sorted.places), self, indices);
   return std::tie(values, indices);
@@ -114,10 +86,55 @@ std::tuple<Tensor&, Tensor&> topk_out(const Tensor& self, c10::SymInt count, int
   const Rows rows(self, dimension);
   const int64_t k = count.expect_int();
   TORCH_CHECK(k >= 0 && k <= rows.moved.size(-1), "selected index k out of range");
-  const Sorted sorted = sort_rows(rows.matrix(), largest);
-  give(rows.restored(sorted.values.narrow(1, 0, k)), self, values);
-  give(rows.restored(sorted.places.narrow(1, 0, k)), self, indices);
+  const Sorted sorted = sort_rows(rows.matrix(), k, largest);
+  give(rows.restored(sorted.values), self, values);
+  give(rows.restored(sorted.places), self, indices);
   return std::tie(values, indices);
+}
+
+/// Gives column `column` of sorted rows.
+std::tuple<Tensor&, Tensor&> give_one(const Rows& rows, const Sorted& sorted, int64_t column,
+                                      bool keeps, Tensor& values, Tensor& indices) {
+  const auto one = [&](const Tensor& matrix) {
+    const Tensor restored = rows.restored(matrix.narrow(1, column, 1));
+    return keeps ? restored : restored.squeeze(rows.dimension);
+  };
+  give_result(one(sorted.values), values);
+  give_result(one(sorted.places), indices);
+  return std::tie(values, indices);
+}
+
+std::tuple<Tensor&, Tensor&> kthvalue_out(const Tensor& self, c10::SymInt number, int64_t dimension,
+                                          bool keeps, Tensor& values, Tensor& indices) {
+  if (self.dim() == 0 || self.numel() == 0) throw Refusal{"there are no rows"};
+  const c10::DeviceGuard guard(self.device());
+  const Rows rows(self, dimension);
+  const int64_t k = number.expect_int();
+  TORCH_CHECK(k > 0 && k <= rows.moved.size(-1),
+              "kthvalue(): selected number k out of range for dimension ", rows.dimension);
+  return give_one(rows, sort_rows(rows.matrix(), k, false), k - 1, keeps, values, indices);
+}
+
+/// The lower median of each row, its first NaN if it has one.
+std::tuple<Tensor&, Tensor&> median_out(const Tensor& self, int64_t dimension, bool keeps,
+                                        Tensor& values, Tensor& indices) {
+  if (self.dim() == 0 || self.numel() == 0) throw Refusal{"there are no rows"};
+  const c10::DeviceGuard guard(self.device());
+  const Rows rows(self, dimension);
+  const Tensor matrix = rows.matrix();
+  const int64_t length = matrix.size(1), middle = (length - 1) / 2;
+  const Sorted sorted = sort_rows(matrix, length, false);
+  if (!self.is_floating_point()) return give_one(rows, sorted, middle, keeps, values, indices);
+  const Tensor numbers = matrix.eq(matrix).sum(1, true, at::kInt);
+  const Tensor place = at::where(numbers.eq(length), middle, numbers).to(at::kLong);
+  return give_one(rows, {sorted.values.gather(1, place), sorted.places.gather(1, place)}, 0, keeps,
+                  values, indices);
+}
+
+Tensor median(const Tensor& self) {
+  Tensor value = at::empty({0}, self.options()),
+         place = at::empty({0}, self.options().dtype(at::kLong));
+  return std::get<0>(median_out(self.reshape(-1), 0, false, value, place));
 }
 
 }  // namespace
@@ -125,6 +142,9 @@ std::tuple<Tensor&, Tensor&> topk_out(const Tensor& self, c10::SymInt count, int
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("sort.values_stable", device_operator<sort_out>());
   m.impl("topk.values", device_operator<topk_out>());
+  m.impl("kthvalue.values", device_operator<kthvalue_out>());
+  m.impl("median.dim_values", device_operator<median_out>());
+  m.impl("median", device_operator<median>());
 }
 
 }  // namespace neuron_sim

@@ -26,6 +26,40 @@ def test_sorted_values_have_gradients():
     check(lambda t: torch.topk(t, 3, dim=1, largest=False).values, torch.randn(4, 9))
 
 
+@pytest.mark.parametrize("largest", [False, True])
+@pytest.mark.parametrize(("shape", "k"), [((128_000,), 50), ((3, 2, 5000), 64), ((8400,), 300)])
+def test_the_first_elements_of_long_rows_are_those_of_stable_sorting(shape, k, largest):
+    x = torch.randint(0, 999, shape).float()
+    x[..., 7], x[..., 9] = math.nan, math.inf
+    values, indices = torch.sort(x, descending=largest, stable=True)
+    ours = x.to(DEVICE).topk(k, largest=largest)
+    torch.testing.assert_close(ours.values.cpu(), values[..., :k], equal_nan=True)
+    assert torch.equal(ours.indices.cpu(), indices[..., :k])
+
+
+@pytest.mark.parametrize("shape", [(7,), (5, 40), (2, 3, 9), (3, 2500)])
+def test_medians_and_the_elements_before_and_after_them(shape):
+    x = torch.randperm(math.prod(shape)).view(shape).float()  # unlike each other
+    for dimension in range(len(shape)):
+        for k in (1, 2, shape[dimension]):
+            check(lambda t, k=k, d=dimension: t.kthvalue(k, d).values, x)
+            ours = x.to(DEVICE).kthvalue(k, dimension, keepdim=True)
+            assert torch.equal(ours.indices.cpu(), x.kthvalue(k, dimension, keepdim=True).indices)
+        check(lambda t, d=dimension: t.median(d).values, x)
+    check(torch.median, x)
+    whole = x[..., :6].clamp(max=100).to(torch.int16)
+    assert torch.equal(whole.to(DEVICE).median(0).values.cpu(), whole.median(0).values)
+
+
+def test_the_median_of_a_row_with_nan_is_its_first_nan():
+    x = torch.randn(3, 9)
+    x[1, 4] = x[1, 7] = math.nan
+    ours, theirs = x.to(DEVICE).median(1), x.median(1)
+    torch.testing.assert_close(ours.values.cpu(), theirs.values, equal_nan=True)
+    assert torch.equal(ours.indices.cpu(), theirs.indices)
+    assert x.to(DEVICE).median().isnan()
+
+
 def test_more_elements_than_a_row_has_are_refused():
     with pytest.raises(RuntimeError, match="out of range"):
         torch.topk(torch.randn(3, 4).to(DEVICE), 5)
