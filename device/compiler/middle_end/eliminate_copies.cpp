@@ -125,7 +125,6 @@ class Elimination {
     if (!row && !bytes) return false;
     const Operand before = operand;
     const CopyOrigins::Origin first = row ? *row : *origins.at(operand.offset);
-    operand.start_partition += origins.shift();
     operand.tile = first.tile;
     operand.offset = first.byte;
     const bool composed = row || keeps_dimensions(operand, *bytes) || takes_dimensions(use, *bytes);

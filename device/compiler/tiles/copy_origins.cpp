@@ -11,8 +11,6 @@ CopyOrigins::CopyOrigins(const StraightLine& line, const CopiedTile& copied)
     : first_(line.operands_of(line.instructions[copied.copies.front()])[0]),
       itemsize_(itemsize(first_.dtype)),
       base_(line.tile_of(first_).address) {
-  const Operand& source = line.operands_of(line.instructions[copied.copies.front()])[1];
-  shift_ = source.start_partition - first_.start_partition;
   valid_ = std::all_of(copied.copies.begin(), copied.copies.end(),
                        [&](uint32_t copy) { return add(line, copy); });
   std::sort(runs_.begin(), runs_.end(),
@@ -59,7 +57,7 @@ bool CopyOrigins::add(const StraightLine& line, uint32_t copy) {
   const Operand& dst = line.operands_of(line.instructions[copy])[0];
   const Operand& src = line.operands_of(line.instructions[copy])[1];
   if (dst.dtype != first_.dtype || dst.start_partition != first_.start_partition ||
-      dst.partitions != first_.partitions || src.start_partition - dst.start_partition != shift_ ||
+      dst.partitions != first_.partitions || src.start_partition != dst.start_partition ||
       (dst.offset - base_) % itemsize_ != 0) {
     return false;
   }

@@ -27,11 +27,9 @@ class CopyOrigins {
     int64_t byte = 0;  ///< in the source, like Operand::offset
   };
 
-  /// Whether each byte comes from one write, and all copies have the same dtype, write the same
-  /// partitions and move them by the same number.
+  /// Whether each byte comes from one write, and all copies have the same dtype and read the
+  /// partitions that they write, the same ones.
   bool valid() const { return valid_; }
-  /// Partition of the source minus partition of the copied tile.
-  int32_t shift() const { return shift_; }
   /// The origin of that byte of the copied tile, like Operand::offset; empty when no copy writes
   /// it.
   std::optional<Origin> at(int64_t byte) const;
@@ -56,7 +54,6 @@ class CopyOrigins {
 
   Operand first_;  ///< the destination of the first copy
   int64_t itemsize_ = 1, base_ = 0;
-  int32_t shift_ = 0;
   bool valid_ = false;
   std::vector<Run> runs_;  ///< in order of their bytes, none of which is in two
 };

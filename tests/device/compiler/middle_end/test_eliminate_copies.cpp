@@ -17,19 +17,20 @@
 namespace neuron_sim {
 namespace {
 
-enum class Source { kDense, kStrided, kOverwritten, kCast };
+enum class Source { kDense, kStrided, kOverwritten, kCast, kOtherPartitions };
 
 /// out = (copy of columns 3 .. 7 of the input) + 1
 std::shared_ptr<const Program> copied_columns(Source source) {
   Builder builder("copied", load_architecture("trn2"));
-  const View in = builder.argument("in", {9, 16}, Dtype::kFloat32);
+  const View in = builder.argument("in", {73, 16}, Dtype::kFloat32);
   const View out = builder.argument("out", {9, 5}, Dtype::kFloat32);
-  const View data = builder.sbuf("data", {9, 16}, Dtype::kFloat32);
+  const View data = builder.sbuf("data", {73, 16}, Dtype::kFloat32);
+  const View rows = data.slice(0, source == Source::kOtherPartitions ? 64 : 0, 9);
   const Dtype dtype = source == Source::kCast ? Dtype::kBfloat16 : Dtype::kFloat32;
   const View copy = builder.sbuf("copy", {9, 5}, dtype);
   const View sum = builder.sbuf("sum", {9, 5}, Dtype::kFloat32);
   builder.emit(DmaCopy{.dst = data, .src = in});
-  builder.emit(TensorCopy{copy, data.slice(1, 3, 5, source == Source::kStrided ? 2 : 1)});
+  builder.emit(TensorCopy{copy, rows.slice(1, 3, 5, source == Source::kStrided ? 2 : 1)});
   if (source == Source::kOverwritten) {
     builder.emit(TensorCopy{data.slice(1, 4, 1), data.slice(1, 0, 1)});
   }
@@ -64,6 +65,10 @@ TEST(EliminateCopies, CopiesOfWhatChangesLaterStay) {
 
 TEST(EliminateCopies, CopiesThatCastStay) {
   EXPECT_EQ(copies_left(copied_columns(Source::kCast)), 1U);
+}
+
+TEST(EliminateCopies, CopiesToOtherPartitionsStay) {
+  EXPECT_EQ(copies_left(copied_columns(Source::kOtherPartitions)), 1U);
 }
 
 /// How a kernel uses windows of 3 rows and 5 columns of an image.
