@@ -1,5 +1,6 @@
 """Undefined behaviour of a traced kernel: errors of every kernel, and the sanitizer's."""
 
+import warnings
 from typing import Any
 
 from neuron_sim.sanitizer import checking
@@ -10,6 +11,10 @@ ALWAYS = frozenset(
     {"carried-dependency", "instance-race", "psum-bank-crossing", "psum-interleaved-groups"}
 )
 """Rules that refuse a kernel without the sanitizer too: its bytes depend on the machine."""
+
+_OF_MIDDLE_END = "carried-dependency"
+"""Without the compiler's middle end the iterations of an affine_range run in order: CS149's
+max-pool variants that depend on it gave the right results on hardware."""
 
 _OF_OLD_COMPILER = "psum-interleaved-groups"
 """The older compiler's [SCH713]. Kernels of the new language alternate between the sums of a bank,
@@ -101,6 +106,10 @@ def _refuse(kernel: Any) -> None:
     entries = kernel.source.findings(len(kernel.inputs), kernel.claims, errors_only=True)
     for each in _made(kernel, entries):
         if kernel.language == "new" and each.rule == _OF_OLD_COMPILER:
+            continue
+        if kernel.direct and each.rule == _OF_MIDDLE_END:
+            in_order = "it runs in order only because the kernel skips the compiler's middle end."
+            warnings.warn(f"{each.message} {each.source_line}: {in_order}", stacklevel=2)
             continue
         if each.rule in ALWAYS and each.severity == "error":
             error = ValueError(each.message)
