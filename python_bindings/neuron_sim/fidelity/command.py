@@ -13,8 +13,9 @@ that nothing was fitted to.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import ModuleType
 
 from neuron_sim import _core
 from neuron_sim.fidelity import evaluate, left_out_report
@@ -24,8 +25,12 @@ from neuron_sim.fidelity.held_out.rows import held_out_rows
 from neuron_sim.fidelity.leave_out import leave_out_authors
 from neuron_sim.fidelity.measurement import PUBLISHED, Measurement, load_measurements
 from neuron_sim.fidelity.published import evaluate as published
-from neuron_sim.fidelity.published import thresholds
-from neuron_sim.fidelity.published.sources import clone_lines, published_kernels
+from neuron_sim.fidelity.published import thresholds, variant_order
+from neuron_sim.fidelity.published.sources import (
+    MeasuredKernel,
+    clone_lines,
+    published_kernels,
+)
 from neuron_sim.fidelity.report import report
 from neuron_sim.fidelity.report_text import lines
 from neuron_sim.fidelity.retimed import RetimedCases, model_choices
@@ -67,6 +72,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--thresholds",
         action="store_true",
         help="with --sources: time kernels that met a threshold of their harness on hardware",
+    )
+    parser.add_argument(
+        "--variants",
+        action="store_true",
+        help="with --sources: compare the order of variants of one operator with the measured one",
     )
     _add_leave_out(parser)
     parser.add_argument(
@@ -123,7 +133,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.results is not None or arguments.jobs != 1:
         arguments.subparser.error("--results and --jobs need --leave-one-author-out")
     if arguments.thresholds:
-        return _thresholds(arguments)
+        return _listed(arguments, "thresholds", thresholds.published_thresholds(), thresholds)
+    if arguments.variants:
+        return _listed(arguments, "variants", variant_order.published_variants(), variant_order)
     all_measurements: list[Measurement] = []
     if arguments.held_out:
         evaluated = _held_out(arguments)
@@ -140,23 +152,24 @@ def run(arguments: argparse.Namespace) -> int:
     return FAILURE if result["failed"] else SUCCESS
 
 
-def _thresholds(arguments: argparse.Namespace) -> int:
-    """Prints and stores which thresholds the simulated times meet; FAILURE when a kernel
-    failed."""
+def _listed(
+    arguments: argparse.Namespace, name: str, listed: Sequence[MeasuredKernel], module: ModuleType
+) -> int:
+    """Prints and stores the report of a module on the measurements that it lists; FAILURE when a
+    kernel failed."""
     if arguments.sources is None or arguments.data is not None:
-        arguments.subparser.error("--thresholds needs --sources, and takes no --data")
+        arguments.subparser.error(f"--{name} needs --sources, and takes no --data")
     _check_sources(arguments)
-    bounds = [each.measurement for each in thresholds.published_thresholds()]
-    counted = _of_choice(bounds, arguments, "thresholds")
+    counted = _of_choice([each.measurement for each in listed], arguments, name)
     evaluated = [
         published.evaluate_kernel(
             each.measurement, each.kernel, arguments.sources, arguments.architecture
         )
-        for each in thresholds.published_thresholds()
+        for each in listed
         if each.measurement in counted
     ]
-    result = thresholds.report(evaluated)
-    print_result(arguments, result, lambda: print("\n".join(thresholds.lines(result))))
+    result = module.report(evaluated)
+    print_result(arguments, result, lambda: print("\n".join(module.lines(result))))
     return FAILURE if result["failed"] else SUCCESS
 
 
@@ -187,7 +200,8 @@ def _evaluation(arguments: argparse.Namespace) -> Callable[[Measurement], Evalua
 
 def _clone_lines(checkouts: Path) -> list[str]:
     suites = [row.suite.source for row in held_out_rows()]
-    bounds = [each.kernel.source for each in thresholds.published_thresholds()]
+    listed = (*thresholds.published_thresholds(), *variant_order.published_variants())
+    bounds = [each.kernel.source for each in listed]
     sources = [kernel.source for kernel in published_kernels().values()]
     return clone_lines([*sources, *bounds, *suites], checkouts)
 

@@ -27,6 +27,11 @@ from neuron_sim.terminal.tables import cell
 COVERAGE = 0.8
 """Share of the measured times that an interval should contain."""
 
+TOLD_APART = 0.1
+"""Share by which simulated times of two kernels for the same work differ at least if their order
+says anything: of measured variants that are nearer, half stand in the measured order (`neuron-sim
+fidelity --variants`)."""
+
 LEAST_KERNELS = 30
 """Kernels from which a kind has quantiles of its own: three beyond each end."""
 

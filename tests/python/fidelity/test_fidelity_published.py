@@ -15,6 +15,7 @@ from neuron_sim.fidelity.published import evaluate as published
 from neuron_sim.fidelity.published import sources
 from neuron_sim.fidelity.published.loading import candidates, edited
 from neuron_sim.fidelity.published.thresholds import published_thresholds
+from neuron_sim.fidelity.published.variant_order import published_variants
 from neuron_sim.neuronxcc import nki
 from neuron_sim.neuronxcc.nki import language as nl
 
@@ -242,7 +243,7 @@ def test_the_clone_lines_make_the_folders_that_are_read(tmp_path, capsys):
     lines = capsys.readouterr().out.splitlines()
     named = [each.source for each in sources.published_kernels().values()]
     named += [row.suite.source for row in held_out_rows()]
-    named += [each.kernel.source for each in published_thresholds()]
+    named += [each.kernel.source for each in (*published_thresholds(), *published_variants())]
     folders = {str(each.folder(tmp_path)) for each in named}
     assert len(lines) == 2 * len(folders)
     for line in lines:

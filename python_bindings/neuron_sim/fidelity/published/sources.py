@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from neuron_sim.fidelity.measurement import Measurement
+
 FOLDER = Path(__file__).parent
 
 
@@ -74,6 +76,14 @@ class PublishedKernel:
     """`id` of the measurement in data/latencies.json."""
     source: Source
     launches: tuple[Launch, ...]
+
+
+@dataclass(frozen=True)
+class MeasuredKernel:
+    """A measurement that data/latencies.json does not have, and its kernel."""
+
+    measurement: Measurement
+    kernel: PublishedKernel
 
 
 def _launch(entry: Mapping[str, Any], defaults: Mapping[str, Any], where: str) -> Launch:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import functools
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from neuron_sim.fidelity.evaluate import Evaluated
-from neuron_sim.fidelity.measurement import Measurement, parse_measurement
-from neuron_sim.fidelity.published.sources import Launch, PublishedKernel, Source
+from neuron_sim.fidelity.measurement import parse_measurement
+from neuron_sim.fidelity.published.sources import (
+    Launch,
+    MeasuredKernel,
+    PublishedKernel,
+    Source,
+)
 
 PATH = Path(__file__).parents[1] / "data" / "thresholds.toml"
 
@@ -19,17 +23,9 @@ TOLERANCE = 0.05
 """Share of a threshold by which a simulated time may lie above it and still count as met."""
 
 
-@dataclass(frozen=True)
-class Threshold:
-    """A bound, as a measurement of the split `bound`, and the kernel that stayed below it."""
-
-    measurement: Measurement
-    kernel: PublishedKernel
-
-
 def _threshold(
     harness: Mapping[str, Any], solution: Mapping[str, Any], name: str, where: str
-) -> Threshold:
+) -> MeasuredKernel:
     if name not in harness["cases"]:
         raise ValueError(f"{where} has no case '{name}' for {solution['repository']}.")
     case = harness["cases"][name]
@@ -59,12 +55,12 @@ def _threshold(
         solution.get("flags", ""),
     )
     source = Source(solution["repository"], solution["commit"])
-    return Threshold(parse_measurement(entry), PublishedKernel(identifier, source, (launch,)))
+    return MeasuredKernel(parse_measurement(entry), PublishedKernel(identifier, source, (launch,)))
 
 
-def read_thresholds(path: Path) -> list[Threshold]:
-    """The thresholds of a TOML file. ValueError for a solution with a case that its harness has
-    not."""
+def read_thresholds(path: Path) -> list[MeasuredKernel]:
+    """The thresholds of a TOML file, measurements of the split `bound`. ValueError for a solution
+    with a case that its harness has not."""
     document = tomllib.loads(path.read_text(encoding="utf-8"))
     harnesses = {each["arch"]: each for each in document["harness"]}
     return [
@@ -75,7 +71,7 @@ def read_thresholds(path: Path) -> list[Threshold]:
 
 
 @functools.cache
-def published_thresholds() -> tuple[Threshold, ...]:
+def published_thresholds() -> tuple[MeasuredKernel, ...]:
     """All of them, in the order of the file."""
     return tuple(read_thresholds(PATH))
 
