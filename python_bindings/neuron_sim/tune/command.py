@@ -4,7 +4,8 @@
 
 TARGET, parameters and inputs are those of `neuron-sim sweep`; PARAMETERS and INPUTS of the file
 count where the command line gives none. optuna proposes the points (pip install neuron-sim[sweep]),
-the simulator is the cost. The same seed finds the same.
+the simulator is the cost. The same seed finds the same. Points whose times are too near the best
+for the simulation to tell them apart are counted.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from neuron_sim.terminal.arguments import print_result
 from neuron_sim.terminal.exit_codes import SUCCESS
 from neuron_sim.terminal.progress import Progress
 from neuron_sim.terminal.tables import print_table
+from neuron_sim.timeline.interval import TOLD_APART
 from neuron_sim.tune.search import Tuned, tune
 
 SUMMARY = "search a kernel's parameters for the best simulated time"
@@ -44,7 +46,12 @@ def run(arguments: argparse.Namespace) -> int:
             study, arguments.trials, arguments.figure, arguments.seed,
             arguments.results or None, progress,
         )  # fmt: skip
-    result = {"best": found.best, arguments.figure: found.cost, "trials": found.rows}
+    result = {
+        "best": found.best,
+        arguments.figure: found.cost,
+        "alike": found.alike,
+        "trials": found.rows,
+    }
     print_result(arguments, result, lambda: _print_text(found, study.size, arguments.figure))
     return SUCCESS
 
@@ -52,6 +59,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _print_text(found: Tuned, size: int, figure: str) -> None:
     best = ", ".join(f"{name} {value}" for name, value in found.best.items())
     print(f"Best of {len(found.rows)} of {size} points: {best} ({figure} {found.cost:.6g}).")
+    if found.alike:
+        print(
+            f"Within {TOLD_APART:.0%} of it, which the simulation cannot tell apart: "
+            f"{len(found.alike)} more, the first of the table."
+        )
     if (differ := incomparable(found.rows)) is not None:
         print(f"neuron-sim tune: warning: {differ}", file=sys.stderr)
     known = [row for row in found.rows if figure in row]

@@ -15,6 +15,7 @@ from neuron_sim.sweep.study import Point, Study, Value
 from neuron_sim.terminal.exit_codes import ProgramError
 from neuron_sim.terminal.extras import explained
 from neuron_sim.terminal.suggestions import did_you_mean
+from neuron_sim.timeline.interval import TOLD_APART
 
 _REPEATS = 20
 """Proposals per trial that may be of points already known."""
@@ -29,6 +30,10 @@ class Tuned:
     cost: float
     rows: SweepRows
     """Parameters and figures of every point that was timed, in the order of the search."""
+    alike: tuple[Point, ...] = ()
+    """Other points whose times are less than TOLD_APART above the least, in the order of their
+    times: which of them is fastest on a chip the simulation cannot tell. None of a figure that is
+    no time."""
 
     def _repr_html_(self) -> str:
         return self.rows._repr_html_()
@@ -71,8 +76,11 @@ def tune(
                 advance(len(rows), most)
     if min(costs) == float("inf"):
         raise ProgramError(f"every point was refused: {rows[0]['error']}")
-    best = costs.index(min(costs))
-    return Tuned({name: rows[best][name] for name in study.parameters}, costs[best], rows)
+    best, *others = sorted(range(len(rows)), key=lambda index: costs[index])
+    points = [{name: row[name] for name in study.parameters} for row in rows]
+    limit = (1 + TOLD_APART) * costs[best] if figure.endswith("_us") else float("-inf")
+    alike = tuple(points[other] for other in others if costs[other] < limit)
+    return Tuned(points[best], costs[best], rows, alike)
 
 
 def _check_figure(figure: str) -> None:

@@ -50,6 +50,17 @@ def test_a_grid_smaller_than_the_trials_is_timed_once_and_whole():
     assert tune(SMALL, figure="instructions").cost == found.rows[0]["instructions"]
 
 
+def test_points_too_near_the_best_cannot_be_told_apart(monkeypatch):
+    times = {64: 10.0, 128: 10.99, 256: 11.0}
+    monkeypatch.setattr(search, "evaluate", lambda _, point: {
+        "latency_us": times[point["N"]], "instructions": 1,
+    })  # fmt: skip
+    found = tune(SMALL)
+    assert found.best["N"] == 64
+    assert [point["N"] for point in found.alike] == [128]
+    assert tune(SMALL, figure="instructions").alike == ()
+
+
 def test_refused_points_are_trials_but_never_the_best():
     study = Study(SMALL.target, {"P": (129, 64, 256, 128), "factor": (2,)}, {"x": "float32[P, 8]"})
     found = tune(study)
@@ -91,4 +102,5 @@ def test_the_command_tells_the_best_point(capsys, tmp_path, monkeypatch):
     assert main(arguments) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("Best of 3 of 3 points: N 64, factor 2 (latency_us ")
-    assert len(lines) == 5 and lines[2].split()[0] == "64"
+    assert lines[1].startswith("Within 10% of it, which the simulation cannot tell apart: ")
+    assert len(lines) == 6 and lines[3].split()[0] == "64"
