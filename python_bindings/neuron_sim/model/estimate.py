@@ -15,6 +15,7 @@ from neuron_sim.model import host_copies, layers
 from neuron_sim.model.workload import Workload
 from neuron_sim.settings import device_name
 from neuron_sim.timeline.peaks import hbm_share, peak_operations
+from neuron_sim.timeline.spans import Span, spans_of
 
 DTYPES = {
     "float32": torch.float32,
@@ -81,8 +82,11 @@ class Setting:
         return DTYPES[self.dtype]
 
 
-def estimate(workload: Workload, setting: Setting, by_layer: bool = False) -> Estimate:
-    """Runs the workload twice on device 0 and times the second run, `by_layer` also its modules.
+def estimate(
+    workload: Workload, setting: Setting, by_layer: bool = False, spans: list[Span] | None = None
+) -> Estimate:
+    """Runs the workload twice on device 0 and times the second run, `by_layer` also its modules;
+    `spans` gets its operators.
 
     Errors are those of the operators and of torch.compile; an operator without a kernel on the
     device is a NotImplementedError, as the host's time is not simulated; a model that runs nothing
@@ -96,6 +100,8 @@ def estimate(workload: Workload, setting: Setting, by_layer: bool = False) -> Es
         with torch.neuron_sim.record_launches() as launches:
             results = call(*inputs)
     graphs = torch.neuron_sim.compiled_graphs()[known:]
+    if spans is not None:
+        spans += spans_of(launches)
     found = replace(
         _of_launches(launches, graphs, operations, setting.product_dtype),
         copies_ms=host_copies.milliseconds(inputs, results, device_facts()),

@@ -11,8 +11,8 @@ from __future__ import annotations
 import contextlib
 import gc
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -24,6 +24,7 @@ from neuron_sim.model.decoder_shape import DecoderShape
 from neuron_sim.model.estimate import DTYPES, device_facts, peak_of
 from neuron_sim.settings import device_name
 from neuron_sim.timeline.peaks import hbm_share
+from neuron_sim.timeline.spans import Span, spans_of
 
 MEASURED_LAYERS = 3
 
@@ -145,16 +146,19 @@ class _Sums:
         )
 
 
-def generate(shape: DecoderShape, request: GenerationRequest) -> Generation:
-    """Times both phases on device 0. ValueError as GenerationRequest.check() and
-    capacity.check_logical_core(); torch.OutOfMemoryError as capacity.check()."""
+def generate(
+    shape: DecoderShape, request: GenerationRequest, spans: list[Span] | None = None
+) -> Generation:
+    """Times both phases on device 0; `spans` gets the operators of one token. ValueError as
+    GenerationRequest.check() and capacity.check_logical_core(); torch.OutOfMemoryError as
+    capacity.check()."""
     request.check(shape.longest)
     capacity.check_logical_core(request.logical_core)
     with _default(request.dtype), torch.neuron_sim.timing_only(), _group(request.cores):
         hbm = _hbm_bytes(shape, request)
         capacity.check(hbm, request.cores)
         prefill = _phase(shape, request, request.input)
-        decode = _phase(shape, request, 1)
+        decode = _phase(shape, request, 1, spans)
     return Generation(prefill, decode, hbm, hbm / capacity.of_core(request.cores))
 
 
@@ -190,8 +194,10 @@ def _hbm_bytes(shape: DecoderShape, request: GenerationRequest) -> int:
     return taken
 
 
-def _phase(shape: DecoderShape, request: GenerationRequest, tokens: int) -> Phase:
-    sums = _whole(shape, request, tokens)
+def _phase(
+    shape: DecoderShape, request: GenerationRequest, tokens: int, spans: list[Span] | None = None
+) -> Phase:
+    sums = _whole(shape, request, tokens, spans)
     latency_us = sums.body_us + sums.overhead_us
     facts = device_facts()
     operations = _operations(shape, request, tokens)
@@ -208,12 +214,14 @@ def _phase(shape: DecoderShape, request: GenerationRequest, tokens: int) -> Phas
     )
 
 
-def _whole(shape: DecoderShape, request: GenerationRequest, tokens: int) -> _Sums:
+def _whole(
+    shape: DecoderShape, request: GenerationRequest, tokens: int, spans: list[Span] | None = None
+) -> _Sums:
     """Sums over all layers. A capture keeps every value of its layers in HBM, which a chip does
     not: two layers are measured where more do not fit."""
     layers = min(shape.layers, MEASURED_LAYERS)
     try:
-        sums = _sums(shape, request, tokens, layers)
+        sums = _sums(shape, request, tokens, layers, spans)
     except torch.OutOfMemoryError:
         if layers < 3:
             raise
@@ -221,14 +229,20 @@ def _whole(shape: DecoderShape, request: GenerationRequest, tokens: int) -> _Sum
     if sums is None:  # outside of the handler, which keeps the frames and their tensors
         layers = 2
         gc.collect()
-        sums = _sums(shape, request, tokens, layers)
+        sums = _sums(shape, request, tokens, layers, spans)
     if layers == shape.layers:
         return sums
     one = _sums(shape, request, tokens, 1)
     return one.extended(sums, (shape.layers - 1) / (layers - 1))
 
 
-def _sums(shape: DecoderShape, request: GenerationRequest, tokens: int, layers: int) -> _Sums:
+def _sums(
+    shape: DecoderShape,
+    request: GenerationRequest,
+    tokens: int,
+    layers: int,
+    spans: list[Span] | None = None,
+) -> _Sums:
     torch._dynamo.reset()
     known = len(torch.neuron_sim.compiled_graphs())
     model = _decoder(shape, request, layers).eval()
@@ -239,6 +253,8 @@ def _sums(shape: DecoderShape, request: GenerationRequest, tokens: int, layers: 
         step(words, position)  # compiles
         with torch.neuron_sim.record_launches() as launches:
             step(words, position)
+    if spans is not None:
+        spans += _repeated(spans_of(launches), layers - 1, shape.layers - layers)
     busy: dict[str, float] = {}
     for launch in launches:
         for engine, share in launch.utilisation.items():
@@ -252,6 +268,21 @@ def _sums(shape: DecoderShape, request: GenerationRequest, tokens: int, layers: 
         busy_us=busy,
         layers=_layers(launches, known, shape.layers) if request.by_layer else {},
     )
+
+
+def _repeated(spans: Sequence[Span], last: int, times: int) -> list[Span]:
+    """The spans with those of the last timed layer once more for each further one."""
+    path = f"layers.{last}"
+    places = [i for i, span in enumerate(spans) if f"{span.module}.".startswith(f"{path}.")]
+    if not places:
+        return list(spans)
+    end = places[-1] + 1
+    further = [
+        replace(spans[i], module=f"layers.{last + number}{spans[i].module[len(path) :]}")
+        for number in range(1, times + 1)
+        for i in places
+    ]
+    return [*spans[:end], *further, *spans[end:]]
 
 
 def _layers(launches: Any, known: int, layers: int) -> layer_shares.Shares:

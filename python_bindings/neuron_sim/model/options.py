@@ -89,6 +89,11 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_report_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--layers", action="store_true", help="also time, traffic, MFU by module")
     parser.add_argument(
+        "--timeline",
+        metavar="FILE",
+        help="write a page of its modules and operators, or of those of one token, for a browser",
+    )
+    parser.add_argument(
         "--no-cache",
         dest="cache",
         action="store_false",

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 import torch
 
+from neuron_sim.files import write_whole
 from neuron_sim.model.decoder_shape import DecoderShape
 from neuron_sim.model.estimate import Setting, estimate
 from neuron_sim.model.generation import GenerationRequest, generate
 from neuron_sim.model.workload import Request, load
 from neuron_sim.terminal.exit_codes import failures_of
+from neuron_sim.timeline.page import recorded_page
+from neuron_sim.timeline.spans import Span, spans_run
 
 
-def inference(request: Request, setting: Setting, by_layer: bool = False) -> dict[str, Any]:
-    """A request and its figures on one core; `layers` is layers.rows(), or None. Errors as of
-    load(); ProgramError when the model fails or does what the device refuses."""
+def inference(
+    request: Request, setting: Setting, by_layer: bool = False, timeline: str | None = None
+) -> dict[str, Any]:
+    """A request and its figures on one core; `layers` is layers.rows(), or None; `timeline`: the
+    file of a page of its operators. Errors as of load(); ProgramError when the model fails or does
+    what the device refuses."""
     workload = load(request)
+    spans: list[Span] | None = None if timeline is None else []
     with failures_of(request.model):
-        found = estimate(workload, setting, by_layer)
+        found = estimate(workload, setting, by_layer, spans)
+    _write(timeline, f"{request.model}, batch {request.batch}", spans)
     return {
         "model": request.model,
         "architecture": torch.neuron_sim.get_device_properties().architecture,
@@ -38,10 +47,16 @@ def inference(request: Request, setting: Setting, by_layer: bool = False) -> dic
     }
 
 
-def generation(model: str, shape: DecoderShape, request: GenerationRequest) -> dict[str, Any]:
-    """A request and the figures of one group of cores. ProgramError when the device refuses."""
+def generation(
+    model: str, shape: DecoderShape, request: GenerationRequest, timeline: str | None = None
+) -> dict[str, Any]:
+    """A request and the figures of one group of cores; `timeline`: the file of a page of one token.
+    ProgramError when the device refuses."""
+    spans: list[Span] | None = None if timeline is None else []
     with failures_of(model):
-        found = generate(shape, request)
+        found = generate(shape, request, spans)
+    title = f"{model}, one token of batch {request.batch}, one of {request.cores} cores"
+    _write(timeline, title, spans)
     asked = asdict(request)
     del asked["by_layer"]  # it shows in `layers`
     return {
@@ -59,3 +74,9 @@ def generation(model: str, shape: DecoderShape, request: GenerationRequest) -> d
             for name, phase in (("prefill", found.prefill), ("decode", found.decode))
         },
     }
+
+
+def _write(timeline: str | None, title: str, spans: Sequence[Span] | None) -> None:
+    if timeline is not None and spans is not None:
+        architecture = torch.neuron_sim.get_device_properties().architecture
+        write_whole(timeline, recorded_page(spans_run(title, architecture, spans)))

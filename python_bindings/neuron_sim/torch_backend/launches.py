@@ -12,6 +12,8 @@ from neuron_sim.calling_place import calling_place
 from neuron_sim.files import write_whole
 from neuron_sim.terminal.tables import as_html, cell
 from neuron_sim.timeline import advice_text, advise, write_timeline
+from neuron_sim.timeline.page import recorded_page
+from neuron_sim.timeline.spans import spans_of, spans_run
 from neuron_sim.torch_compile.graph_source import GraphSource
 
 GRAPH = "graph"
@@ -214,6 +216,12 @@ class Launches(list[Launch]):
     def _repr_html_(self) -> str:
         total = sum(launch.latency_us for launch in self)
         return as_html(list(map(_row, self)), title=f"{len(self)} launches, {cell(total)} us")
+
+    def write_timeline(self, path: str | os.PathLike[str], title: str = "launches") -> None:
+        """Writes a page of all launches, one after the other, by module and operator. Simulates
+        each once more. Errors as Launch.write_timeline()."""
+        architecture = _C.device_properties(self[0].device)["architecture"] if self else ""
+        write_whole(path, recorded_page(spans_run(title, architecture, spans_of(self))))
 
 
 def _row(launch: Launch) -> dict[str, Any]:

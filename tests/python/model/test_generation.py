@@ -15,6 +15,7 @@ from neuron_sim.model.generation import MEASURED_LAYERS, GenerationRequest, gene
 from neuron_sim.model.instances import instance
 from neuron_sim.model.workload import decoder_shape
 from neuron_sim.terminal.exit_codes import WRONG_USAGE
+from neuron_sim.timeline import read_timeline
 
 SMALL = {
     "vocab_size": 50, "hidden_size": 32, "intermediate_size": 48, "num_attention_heads": 4,
@@ -261,6 +262,20 @@ def test_the_command_prints_a_row_per_number_of_cores_and_batch(capsys, tmp_path
     assert "TPOT ms" in capsys.readouterr().out
 
 
+def test_the_page_of_a_token_has_every_layer_and_its_collectives(capsys, tmp_path):
+    layers = MEASURED_LAYERS + 4
+    file, page = tmp_path / "config.json", tmp_path / "token.html"
+    file.write_text(json.dumps({"model_type": "llama", **SMALL, "num_hidden_layers": layers}))
+    sizes = ["--tp", "2", "--context", "16", "--input", "4"]
+    assert main(["model", str(file), *sizes, "--timeline", str(page), "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    run = read_timeline(page)
+    assert run.header["body"] / 1e9 == pytest.approx(row["tpot_ms"], rel=0.05)
+    assert run.header["path"]["collective"] > 0
+    names = {each["name"] for each in run.header["names"]["instructions"]}
+    assert names >= {f"layers[{i}]" for i in range(layers)} and f"layers[{layers}]" not in names
+
+
 @pytest.mark.parametrize(("options", "sentence"), [
     (["--tp", "2", "--sequence", "64"], "--sequence has no effect on generation"),
     (["--context", "64", "--eager"], "--eager has no effect on generation"),
@@ -268,6 +283,8 @@ def test_the_command_prints_a_row_per_number_of_cores_and_batch(capsys, tmp_path
     (["--tp", "2", "--auto-cast", "matmult"], "--auto-cast has no effect on generation"),
     (["--input", "64"], "--input is of a decoder that generates"),
     (["--weight-dtype", "int8"], "--weight-dtype is of a decoder that generates"),
+    (["--tp", "2", "4", "--timeline", "x.html"], "--timeline is the page of one run"),
+    (["--timeline", "no/such/x.html"], "--timeline no/such/x.html: no file can be written there."),
 ])  # fmt: skip
 def test_an_option_without_effect_is_refused(options, sentence, capsys):
     assert main(["model", "llama-2-7b", *options]) == WRONG_USAGE

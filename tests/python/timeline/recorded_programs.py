@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 from neuron_sim import _core
+from neuron_sim.timeline.spans import LAUNCH, Span
 
 TYPES = {"f8": "<f8", "u4": "<u4", "i4": "<i4", "u1": "u1"}
 
@@ -80,3 +81,18 @@ def two_cores():
 def column(recording, name: str) -> np.ndarray:
     kind, content = recording["columns"][name]
     return np.frombuffer(content, TYPES[kind])
+
+
+OPERATORS = ("aten::mm", "aten::add", "aten::softmax")
+
+
+def decoder(layers):
+    """The spans of an embedding, layers that end with a collective, and a head."""
+    embedding = Span("embedding", "aten::embedding", "", {"DMA transfer": 3.0}, 64)
+    spans = [Span("", LAUNCH, "", {LAUNCH: 2.0}), embedding]
+    for layer in range(layers):
+        for operator in OPERATORS:
+            spent = {"Tensor": 2.0, "DMA transfer": 1.0, "semaphore": 0.5}
+            spans.append(Span(f"layers.{layer}.mlp", operator, "model.py:7", spent, 128))
+        spans.append(Span(f"layers.{layer}", "all_reduce", "model.py:9", {"collective": 4.0}))
+    return [*spans, Span("head", "aten::mm", "model.py:12", {"Tensor": 5.0})]

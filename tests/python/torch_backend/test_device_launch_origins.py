@@ -8,6 +8,7 @@ import pytest
 import torch
 from device_type import DEVICE_TYPE
 from neuron_sim.calling_place import path_of
+from neuron_sim.timeline import read_timeline
 from torch import nn
 from torch.profiler import ProfilerActivity, profile
 from torch.utils.checkpoint import checkpoint
@@ -301,3 +302,16 @@ def test_a_scripted_module_is_an_origin():
     with torch.neuron_sim.record_launches() as launches:
         nn.Sequential(model, nn.ReLU())(x)
     assert [launch.module for launch in launches] == ["0", "1"]
+
+
+def test_the_page_of_all_launches_lasts_as_long_as_they_do(tmp_path):
+    net, x = Net().to(DEVICE), torch.ones(5, 8, device=DEVICE)
+    with torch.neuron_sim.record_launches() as launches:
+        net(x)
+    launches.write_timeline(tmp_path / "net.html", "a net")
+    run = read_timeline(tmp_path / "net.html")
+    assert run.title == "a net" and run.header["architecture"] == "trn2"
+    assert run.header["body"] / 1e6 == pytest.approx(sum(each.latency_us for each in launches))
+    names = {each["name"] for each in run.header["names"]["instructions"]}
+    assert names >= {each.operator for each in launches if each.operator}
+    assert names >= {"blocks[0]", "head"}

@@ -77,8 +77,10 @@ def _run(arguments: argparse.Namespace) -> int:
     _check_options(arguments, generates)
     if generates:
         ranks = arguments.tp or [1]
+        _check_timeline(arguments, len(ranks))
         rows = [_generated(arguments, n, batch) for n in ranks for batch in arguments.batch]
     else:
+        _check_timeline(arguments, 1)
         rows = [_inferred(arguments, batch) for batch in arguments.batch]
     as_text = report.generations_as_text if generates else report.as_text
     if arguments.instance is not None:
@@ -114,6 +116,16 @@ def _check_options(arguments: argparse.Namespace, generates: bool) -> None:
                 )
 
 
+def _check_timeline(arguments: argparse.Namespace, ranks: int) -> None:
+    """ValueError for pages of several runs in one file, and where none can be written."""
+    if arguments.timeline is None:
+        return
+    if ranks * len(arguments.batch) > 1:
+        raise ValueError("--timeline is the page of one run; give one size of --batch and --tp.")
+    if not os.path.isdir(os.path.dirname(arguments.timeline) or "."):
+        raise ValueError(f"--timeline {arguments.timeline}: no file can be written there.")
+
+
 def _check_price(arguments: argparse.Namespace) -> None:
     if arguments.price is None:
         return
@@ -127,7 +139,7 @@ def _answer(
     arguments: argparse.Namespace, question: dict[str, Any], compute: Callable[[], dict[str, Any]]
 ) -> dict[str, Any]:
     """`compute()`, or what it returned earlier."""
-    if not arguments.cache:
+    if not arguments.cache or arguments.timeline is not None:
         return compute()
     model = arguments.model
     configuration: Any = configuration_of(model)
@@ -150,7 +162,9 @@ def _inferred(arguments: argparse.Namespace, batch: int) -> dict[str, Any]:
         from neuron_sim.model import estimate, rows, workload  # import torch
 
         request = workload.Request(arguments.model, **sizes)
-        return rows.inference(request, estimate.Setting(**setting), arguments.layers)
+        return rows.inference(
+            request, estimate.Setting(**setting), arguments.layers, arguments.timeline
+        )
 
     question = {"model": arguments.model, "layers": arguments.layers, **sizes, **setting}
     return _answer(arguments, question, compute)
@@ -176,7 +190,7 @@ def _generated(arguments: argparse.Namespace, ranks: int, batch: int) -> dict[st
 
         shape = workload.decoder_shape(arguments.model)
         request = generation.GenerationRequest(**sizes)
-        return rows.generation(arguments.model, shape, request)
+        return rows.generation(arguments.model, shape, request, arguments.timeline)
 
     return _answer(arguments, {"model": arguments.model, **sizes}, compute)
 

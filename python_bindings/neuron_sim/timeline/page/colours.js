@@ -12,8 +12,9 @@ const INKS = { dark: "#14171c", light: "#ffffff" };
 const OVERHEADS = [KIND.table, KIND.generation, KIND.trigger];
 const PALER = 0.55;  // the opacity of what an engine does besides the work of instructions
 
-/** Which colour a track has: that of its engine, or of all DMA queues. */
+/** Which colour a track has: that of its engine, of all DMA queues, or none, of modules. */
 function colourName(track) {
+  if (track.kind === "modules") return "Modules";
   if (track.kind === "collectives" || track.group === "Collectives") return "Collectives";
   return track.group in COLOURS ? track.group : "DMA";
 }

@@ -71,7 +71,6 @@ function fillSummary(panel, recording, showLine) {
     ["nc_latency, as the vendor's benchmark reports it", timeText(phase("nc_latency"))],
     ["total_time, as the vendor's profiler reports it", timeText(phase("total_time"))],
   ]);
-  element("h2", "Busy", panel);
   const rows = Object.entries(recording.busy).map(([name, time]) => {
     const share = recording.utilisation[name];
     const units = unitsOf(recording, name);
@@ -79,7 +78,8 @@ function fillSummary(panel, recording, showLine) {
     bar.style.width = share * 110 + "px";
     return [unitsTitle(name, units, "body"), timeText(time), percent(share), bar];
   });
-  tableOf(panel, ["", "busy", "of the body", ""], rows);
+  if (rows.length) element("h2", "Busy", panel);
+  tableOf(panel, rows.length ? ["", "busy", "of the body", ""] : [], rows);
   element("h2", "Critical path", panel);
   const parts = Object.entries(recording.path).sort((a, b) => b[1] - a[1]);
   tableOf(panel, [], parts.map(([name, time]) => {
@@ -106,6 +106,7 @@ function fillChanges(panel, changes, showLine) {
 }
 
 function fillAdvice(panel, advice) {
+  if (advice.what_if.length === 0) return;  // spans.py: nothing was timed again
   element("h2", "Twice as fast", panel);
   const faster = advice.what_if.filter((each) => each.saved >= LEAST_SAVED);
   if (faster.length === 0) element("p", "No resource alone saves 1 %.", panel);

@@ -191,6 +191,7 @@ class Timeline {
     const plain = (fill) => ({ fill, opacity: 1, ink: style.text });
     if (row.kind === "waits") return plain(style.wait);
     if (row.kind === "launch") return plain(item === 1 ? style.line : style.raised);
+    if (row.kind === "modules") return plain(style.line);
     const event = this.eventOf(row, item);
     if (row.kind === "path" && !recording.column.path_works[item]) return plain(style.wait);
     if (this.matching && !this.matching.get(recording)[event]) return plain(style.raised);
@@ -246,7 +247,7 @@ class Timeline {
   }
 
   drawShare(ctx, row, view) {
-    ctx.fillStyle = colourOfGroup(row.colour);
+    ctx.fillStyle = row.colour === "Modules" ? this.style.line : colourOfGroup(row.colour);
     row.load.shares(view.from, view.to, Math.ceil(view.width)).forEach((share, x) => {
       if (share <= 0) return;
       const height = Math.max(share * row.height, 1);
