@@ -6,7 +6,8 @@ import json
 import pytest
 import torch
 from device_type import DEVICE_TYPE, OWN_NAME
-from neuron_sim.nki.measurement import folder
+from neuron_sim import settings
+from neuron_sim.nki.measurement import folder, views
 from neuron_sim.run import launch_profile
 from neuron_sim.timeline import read_timeline
 from test_run_command import run_script, written
@@ -60,6 +61,22 @@ def test_the_longest_programs_are_kept_in_order_and_the_others_counted(tmp_path,
     assert profile.stop() == 1
     [entry] = entries_of(tmp_path)
     assert entry["launches"] == 3
+
+
+@pytest.mark.parametrize(
+    ("pages", "is_wanted", "is_shown"),
+    [(True, True, True), (True, False, False), (False, True, False)],
+)
+def test_pages_are_shown_where_they_are_wanted_and_not_shown_yet(
+    pages, is_wanted, is_shown, monkeypatch, capsys
+):
+    monkeypatch.setenv(settings.TIMELINE, "page.html" if is_wanted else "")
+    monkeypatch.setattr(launch_profile, "longest", lambda tally, most: (["program"], tally))
+    shown = []
+    monkeypatch.setattr(views, "show_views", shown.append)
+    launch_profile.write_wanted(7, pages)
+    assert shown == ["program"] * is_shown
+    assert ("--timeline: the" in capsys.readouterr().err) == is_shown
 
 
 def test_a_folder_that_cannot_be_made_is_an_error(tmp_path):
