@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "device/base/errors.h"
 
@@ -73,6 +74,44 @@ void for_each_run(const RowPattern& runs, Visit visit) {
   }
 }
 
+/// for_each_run() of gapless runs of a few words of fp32: visit(byte offset, element, bytes), where
+/// the compiler knows the bytes. False, and nothing, for other runs.
+template <typename Visit>
+bool for_each_short_run(const RowPattern& runs, Dtype dtype, Visit visit) {
+  if (dtype != Dtype::kFloat32 || runs.stride != int64_t{sizeof(float)}) return false;
+  const auto visit_all = [&]<size_t kBytes>(std::integral_constant<size_t, kBytes> bytes) {
+    for_each_run(runs, [&](int64_t offset, int64_t element) { visit(offset, element, bytes); });
+    return true;
+  };
+  switch (runs.length) {
+    case 2: return visit_all(std::integral_constant<size_t, 8>());
+    case 4: return visit_all(std::integral_constant<size_t, 16>());
+    case 8: return visit_all(std::integral_constant<size_t, 32>());
+    case 16: return visit_all(std::integral_constant<size_t, 64>());
+    default: return false;
+  }
+}
+
+void load_runs(const std::byte* data, Dtype dtype, const RowPattern& runs, float* values) {
+  const auto copy = [&](int64_t offset, int64_t element, auto bytes) {
+    std::memcpy(values + element, data + offset, bytes);
+  };
+  if (for_each_short_run(runs, dtype, copy)) return;
+  for_each_run(runs, [&](int64_t offset, int64_t element) {
+    load_floats(data + offset, dtype, runs.stride, values + element, runs.length);
+  });
+}
+
+void store_runs(const float* values, std::byte* data, Dtype dtype, const RowPattern& runs) {
+  const auto copy = [&](int64_t offset, int64_t element, auto bytes) {
+    std::memcpy(data + offset, values + element, bytes);
+  };
+  if (for_each_short_run(runs, dtype, copy)) return;
+  for_each_run(runs, [&](int64_t offset, int64_t element) {
+    store_floats(values + element, data + offset, dtype, runs.stride, runs.length);
+  });
+}
+
 /// True when the free pattern is one gapless run of fp32, usable as a float array.
 bool is_plain_fp32(const Access& access) {
   if (access.dtype != Dtype::kFloat32) return false;
@@ -119,20 +158,14 @@ const float* read_row(const Access& access, int64_t partition, std::vector<float
   const std::byte* data = access.partition(partition);
   if (is_plain_fp32(access)) return reinterpret_cast<const float*>(data);
   float* values = grow(buffer, access.elements());
-  const RowPattern runs = find_runs(access);
-  for_each_run(runs, [&](int64_t offset, int64_t element) {
-    load_floats(data + offset, access.dtype, runs.stride, values + element, runs.length);
-  });
+  load_runs(data, access.dtype, find_runs(access), values);
   return values;
 }
 
 void write_row(const Access& access, int64_t partition, const float* values) {
   std::byte* data = access.partition(partition);
   if (reinterpret_cast<const std::byte*>(values) == data && is_plain_fp32(access)) return;
-  const RowPattern runs = find_runs(access);
-  for_each_run(runs, [&](int64_t offset, int64_t element) {
-    store_floats(values + element, data + offset, access.dtype, runs.stride, runs.length);
-  });
+  store_runs(values, data, access.dtype, find_runs(access));
 }
 
 float* row_target(const Access& access, int64_t partition, std::vector<float>& buffer) {
@@ -151,9 +184,7 @@ const float* RowReader::load(const std::byte* data) const {
     std::fill(buffer_ + 1, buffer_ + count_, buffer_[0]);
     return buffer_;
   }
-  for_each_run(pattern_, [&](int64_t offset, int64_t element) {
-    load_floats(data + offset, access_.dtype, pattern_.stride, buffer_ + element, pattern_.length);
-  });
+  load_runs(data, access_.dtype, pattern_, buffer_);
   return buffer_;
 }
 
@@ -163,9 +194,7 @@ RowWriter::RowWriter(const Access& access, std::vector<float>& buffer)
 }
 
 void RowWriter::store(std::byte* data, const float* values) const {
-  for_each_run(pattern_, [&](int64_t offset, int64_t element) {
-    store_floats(values + element, data + offset, access_.dtype, pattern_.stride, pattern_.length);
-  });
+  store_runs(values, data, access_.dtype, pattern_);
 }
 
 const int64_t* read_integer_row(const Access& access, int64_t partition,

@@ -62,18 +62,20 @@ int64_t constant_bits(double constant, Dtype dtype) {
   return bits;
 }
 
-/// Between elements of four bytes, whose bits pass as those of fp32 do.
-void run_words(const Instance& instance, bool wanted) {
+/// Among elements of four bytes, whose bits pass as those of fp32 do.
+void run_words(const Instance& instance, bool wanted, uint32_t constant) {
   Access dst = instance.operand(kDst), src = instance.operand(kSrc);
   Access predicate = instance.operand(kPredicate);
   dst.dtype = src.dtype = Dtype::kFloat32;
   if (itemsize(predicate.dtype) == itemsize(dst.dtype)) predicate.dtype = Dtype::kFloat32;
   RowScratch& scratch = row_scratch();
   const auto count = static_cast<size_t>(dst.elements());
-  const RowReader predicates(predicate, scratch.first), values(src, scratch.second);
+  const RowReader predicates(predicate, scratch.first);
+  scratch.second.assign(count, std::bit_cast<float>(constant));
   for (int64_t p = 0; p < dst.partitions; ++p) {
     const float* const chosen = predicates(p);
-    const float* const given = values(p);
+    const float* const given =
+        src.present() ? read_row(src, p, scratch.second) : scratch.second.data();
     const float* const old = read_row(dst, p, scratch.result);
     scratch.result.resize(count);
     float* const result = scratch.result.data();
@@ -86,13 +88,13 @@ void run_words(const Instance& instance, bool wanted) {
 
 void run(const Instance& instance) {
   const bool wanted = !instance.attribute(kReverse).flag();
-  if (itemsize(instance.operand(kDst).dtype) == 4 && instance.operand(kSrc).present()) {
-    return run_words(instance, wanted);
-  }
   const Access dst = as_bits(instance.operand(kDst));
   const Access src = as_bits(instance.operand(kSrc));
   const int64_t constant =
       constant_bits(instance.attribute(kConstant).real(), instance.operand(kDst).dtype);
+  if (itemsize(dst.dtype) == 4) {
+    return run_words(instance, wanted, static_cast<uint32_t>(constant));
+  }
   RowScratch& scratch = row_scratch();
   const int64_t count = dst.elements();
   for (int64_t p = 0; p < dst.partitions; ++p) {

@@ -79,6 +79,7 @@ std::array<int64_t, kCount> matches(const float* data, int64_t count, const floa
     for (int64_t i = start; i < end; ++i) within |= data[i] >= least && data[i] <= largest ? 1 : 0;
     if (within == 0) continue;
     for (int64_t i = start; i < end; ++i) {
+      if (data[i] < least || data[i] > largest) continue;
       int slot = kCount - 1;
       while (slot >= 0 && (vals[slot] != data[i] || found[static_cast<size_t>(slot)] >= 0)) --slot;
       if (slot < 0) continue;
