@@ -104,7 +104,8 @@ class LargestOfRows {
   }
   /// `places` with those of equal values in ascending order: nc_match_replace8 gives them
   /// backwards, and of equal candidates the first ones are taken again.
-  View in_order(const View& top, const View& places) {
+  View in_order(const SpreadRows& rows, const View& top, const View& places) {
+    if (rows.spread.lanes == 1) return places;  // they are not selected from again
     const int64_t partitions = top.size(0), groups = count_ / kEight;
     const auto spread = [&](int64_t value, int64_t other) {
       return top.pattern({{partitions, 1}, {groups, kEight}, {kEight, value}, {kEight, other}}, 0);
@@ -139,44 +140,63 @@ class LargestOfRows {
 
   void select_elements(const SpreadRows& rows, const Candidates& kept) {
     const int64_t partitions = rows.partitions(), columns = rows.columns();
+    const bool as_loaded = operand_.dtype() == Dtype::kFloat32 && sign_ > 0;
     const View elements = tile("elements", partitions, columns, operand_.dtype());
-    const View keys = tile("keys", partitions, columns),
-               places = tile("places", partitions, columns);
-    const View chosen = tile("chosen", partitions, columns, Dtype::kUint8);
-    const View top = tile("top", partitions, count_),
-               top_places = tile("top_places", partitions, count_);
-    const View found = tile("found", partitions, count_, Dtype::kUint32);
+    const View keys = as_loaded ? elements : tile("keys", partitions, columns);
+    const View chosen = tile("chosen", partitions, columns).reinterpret(Dtype::kUint32);
     const View first = tile("first", partitions, 1);
     const bool pads = rows.spread.padded() != length_;
     if (pads) builder_.emit(Memset{.dst = elements, .value = 0});
     rows.for_transfers(operand_, elements,
                        [&](const View& hbm, const View& tile) { load(builder_, tile, hbm); });
     rows.first_places(builder_, first);
-    scalar(keys, elements, AluOp::kMultiply, sign_);
-    if (pads || classes_ > 1) rows.places(builder_, places);
+    if (!as_loaded) scalar(keys, elements, AluOp::kMultiply, sign_);
+    if (classes_ > 1) {
+      nan_keys_ = tile("nan_keys", partitions, columns);
+      builder_.emit(Iota{.dst = nan_keys_, .pattern = {{-1, columns}}});
+      scalar(chosen, elements, AluOp::kGreaterEqual, -kInfinity);  // is a number
+      assign(nan_keys_, kNan, chosen);
+    }
     if (pads) {
+      const View places = tile("places", partitions, columns);
+      rows.places(builder_, places);
       scalar(chosen, places, AluOp::kGreaterEqual, static_cast<double>(length_));
       assign(keys, kNan, chosen);
     }
+    select_numbers(rows, keys, first, kept);
+    if (classes_ > 1) select_nan(rows, first, kept);
+  }
+
+  void select_numbers(const SpreadRows& rows, const View& keys, const View& first,
+                      const Candidates& kept) {
+    const int64_t partitions = rows.partitions();
+    const View top = tile("top", partitions, count_),
+               places = tile("top_places", partitions, count_);
+    const View found = tile("found", partitions, count_, Dtype::kUint32);
     take(keys, top, found);
-    builder_.emit(TensorScalar{.dst = top_places,
+    builder_.emit(TensorScalar{.dst = places,
                                .data = found,
                                .operand1 = first,
                                .op0 = AluOp::kMinimum,
-                               .constant0 = static_cast<double>(columns - 1),
+                               .constant0 = static_cast<double>(rows.columns() - 1),
                                .op1 = AluOp::kAdd});
-    keep(rows, rows.first, top, in_order(top, top_places), kept);
-    if (classes_ == 1) return;
-    // The first NaN: the largest of the negated places.
-    builder_.emit(
-        TensorTensor{.dst = chosen, .data1 = elements, .data2 = elements, .op = AluOp::kEqual});
-    scalar(keys, places, AluOp::kMultiply, -1);
-    assign(keys, kNan, chosen);
-    const View nan = tile("nan", partitions, count_),
-               nan_places = tile("nan_places", partitions, count_);
-    take(keys, nan, View());
-    scalar(nan_places, nan, AluOp::kMultiply, -1);
-    keep(rows, rows.first + rows_, nan, nan_places, kept);
+    keep(rows, rows.first, top, in_order(rows, top, places), kept);
+  }
+
+  /// The first NaN are the largest of the negated places.
+  void select_nan(const SpreadRows& rows, const View& first, const Candidates& kept) {
+    const int64_t partitions = rows.partitions();
+    const View top = tile("nan", partitions, count_),
+               places = tile("nan_places", partitions, count_);
+    take(nan_keys_, top, View());
+    builder_.emit(TensorScalar{.dst = places,
+                               .data = top,
+                               .operand1 = first,
+                               .op0 = AluOp::kMultiply,
+                               .constant0 = -1,
+                               .op1 = AluOp::kAdd});
+    scalar(top, places, AluOp::kMultiply, -1);
+    keep(rows, rows.first + rows_, top, places, kept);
   }
 
   void select_again(const SpreadRows& rows, const Candidates& given, const Candidates& kept) {
@@ -192,7 +212,7 @@ class LargestOfRows {
     take(keys, top, found);
     scalar(found, found, AluOp::kMinimum, static_cast<double>(columns - 1));
     builder_.emit(NcNGather{.dst = top_places, .data = places, .indices = found});
-    keep(rows, rows.first, top, in_order(top, top_places), kept);
+    keep(rows, rows.first, top, in_order(rows, top, top_places), kept);
   }
 
   /// Writes the candidates of each row where their ranks say.
@@ -286,6 +306,7 @@ class LargestOfRows {
   const HbmTensors results_;
   const int64_t rows_, length_, count_, classes_;
   const double sign_;
+  View nan_keys_;
   View of_nan_, absent_places_;  ///< of the candidates of a row, on partitions
 };
 

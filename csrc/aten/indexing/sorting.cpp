@@ -25,19 +25,28 @@ struct Sorted {
   Tensor values, places;
 };
 
-Sorted sort_rows(const Tensor& rows, int64_t k, bool descending) {
+void check_rows(const Tensor& rows) {
   check_extremum(rows);
   if (rows.size(1) > kLongestSorted) {
     throw Refusal{c10::str("rows of more than ", kLongestSorted, " elements are not sorted here")};
   }
-  Sorted sorted{at::empty({rows.size(0), k}, rows.options()),
-                at::empty({rows.size(0), k}, rows.options().dtype(at::kLong))};
+}
+
+void sort_rows(const Tensor& rows, bool descending, const Sorted& sorted) {
+  const int64_t k = sorted.values.size(1);
   const bool selects = k <= kMostLargest && rows.size(1) >= kShortestSelected;
   const auto& kernel = selects ? kLargestOfRows : kSortedRows;
   KernelCall call(kernel.name, rows.device());
   call.operand(rows).result(sorted.values);
   call.words(sorted.places, at::kInt, {rows.size(0), 2 * k}, {2 * k, 1}, true);
   call.launch(kernel, {descending});
+}
+
+Sorted sort_rows(const Tensor& rows, int64_t k, bool descending) {
+  check_rows(rows);
+  Sorted sorted{at::empty({rows.size(0), k}, rows.options()),
+                at::empty({rows.size(0), k}, rows.options().dtype(at::kLong))};
+  sort_rows(rows, descending, sorted);
   return sorted;
 }
 
@@ -67,16 +76,39 @@ void give(const Tensor& result, const Tensor& like, Tensor& out) {
   give_result(like.dim() == 0 ? result.reshape({}) : result, out);
 }
 
+/// Gives the first k elements of the sorted rows of `self`, without copies where the outputs are as
+/// the kernel writes them.
+std::tuple<Tensor&, Tensor&> give_sorted(const Tensor& self, const Rows& rows, int64_t k,
+                                         bool descending, Tensor& values, Tensor& indices) {
+  const Tensor matrix = rows.matrix();
+  at::DimVector shape(self.sizes());
+  if (self.dim() > 0) shape.back() = k;
+  const auto takes = [&](const Tensor& out, at::ScalarType type) {
+    const bool fits = out.sizes() == shape && out.is_contiguous();
+    return out.scalar_type() == type && (fits || out.numel() == 0) && !out.is_alias_of(self);
+  };
+  const bool direct = k > 0 && rows.dimension + 1 == self.dim() &&
+                      takes(values, self.scalar_type()) && takes(indices, at::kLong);
+  if (!direct) {
+    const Sorted sorted = sort_rows(matrix, k, descending);
+    give(rows.restored(sorted.values), self, values);
+    give(rows.restored(sorted.places), self, indices);
+    return std::tie(values, indices);
+  }
+  check_rows(matrix);
+  at::native::resize_output(values, shape);
+  at::native::resize_output(indices, shape);
+  const int64_t count = matrix.size(0);
+  sort_rows(matrix, descending, {values.view({count, k}), indices.view({count, k})});
+  return std::tie(values, indices);
+}
+
 std::tuple<Tensor&, Tensor&> sort_out(const Tensor& self, std::optional<bool> /*stable*/,
                                       int64_t dimension, bool descending, Tensor& values,
                                       Tensor& indices) {
   const c10::DeviceGuard guard(self.device());
   const Rows rows(self, dimension);
-  const Tensor matrix = rows.matrix();
-  const Sorted sorted = sort_rows(matrix, matrix.size(1), descending);
-  give(rows.restored(sorted.values), self, values);
-  give(rows.restored(sorted.places), self, indices);
-  return std::tie(values, indices);
+  return give_sorted(self, rows, rows.moved.size(-1), descending, values, indices);
 }
 
 std::tuple<Tensor&, Tensor&> topk_out(const Tensor& self, c10::SymInt count, int64_t dimension,
@@ -86,10 +118,7 @@ std::tuple<Tensor&, Tensor&> topk_out(const Tensor& self, c10::SymInt count, int
   const Rows rows(self, dimension);
   const int64_t k = count.expect_int();
   TORCH_CHECK(k >= 0 && k <= rows.moved.size(-1), "selected index k out of range");
-  const Sorted sorted = sort_rows(rows.matrix(), k, largest);
-  give(rows.restored(sorted.values), self, values);
-  give(rows.restored(sorted.places), self, indices);
-  return std::tie(values, indices);
+  return give_sorted(self, rows, k, largest, values, indices);
 }
 
 /// Gives column `column` of sorted rows.
