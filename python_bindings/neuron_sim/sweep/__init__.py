@@ -10,7 +10,8 @@
     rows = run_sweep(study, results="sweep.jsonl")
 
 `study.py` says what is timed and where, `point.py` times one point, `results.py` keeps what was
-found, `run.py` runs the points on any executor; `pareto.py`, `plot.py` and `command.py` show them.
+found, `run.py` runs the points on any executor; `pareto.py`, `plot.py`, `page.py` and `command.py`
+show them.
 """
 
 from neuron_sim.sweep.pareto import pareto_front

@@ -23,6 +23,7 @@ import sys
 import warnings
 
 from neuron_sim.files import write_whole
+from neuron_sim.sweep.page import write_sweep_page
 from neuron_sim.sweep.pareto import pareto_front
 from neuron_sim.sweep.plot import plot
 from neuron_sim.sweep.point import loaded_module
@@ -46,6 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--csv", metavar="FILE", help="write the table as CSV")
     parser.add_argument(
         "--plot", metavar="FILE", help="draw a curve or a heat map of --figure (png, svg, pdf)"
+    )
+    parser.add_argument(
+        "--html",
+        metavar="FILE",
+        help="write a page with all points, whose timelines a click opens",
     )
     parser.add_argument(
         "--figure", metavar="NAME", default=None, help="what --plot draws; default: the first one"
@@ -129,6 +135,8 @@ def run(arguments: argparse.Namespace) -> int:
     failed = all("error" in row for row in rows)
     if arguments.plot is not None and not failed:
         plot(study, rows, arguments.figure or _first_figure(study, rows), arguments.plot)
+    if arguments.html is not None and not failed:
+        write_sweep_page(study, rows, arguments.html)
     if arguments.pareto is not None and not failed:
         front = pareto_front(rows, arguments.pareto.split(","))
         rows = SweepRows(rows[number] for number in front)

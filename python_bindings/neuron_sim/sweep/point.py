@@ -24,6 +24,7 @@ from neuron_sim.terminal.exit_codes import failures_of, sentence_of
 from neuron_sim.terminal.suggestions import did_you_mean
 from neuron_sim.timeline.hardware import override_file
 from neuron_sim.timeline.interval import interval, kind_of
+from neuron_sim.timeline.page import write_timeline
 
 _environment = threading.Lock()  # the architecture is one of the process
 
@@ -106,13 +107,29 @@ def loaded_module(file: str, changed: int) -> Any:
     return module
 
 
+def write_point_timeline(study: Study, point: Point, path: str) -> None:
+    """Writes the timeline page of a point that evaluate() has timed; of several kernels, that of
+    the longest. OSError."""
+    with _environment, _architecture(study, point):
+        kernels = _kernels(study, target_of(study), point)
+        longest = max(kernels, key=lambda kernel: kernel.time()["body_us"])
+        title = ", ".join(f"{name} {value}" for name, value in point.items())
+        write_timeline(longest.program, path, longest.log, f"{longest.program.kernel}: {title}")
+
+
+def _kernels(study: Study, function: Any, point: Point) -> Sequence[Any]:
+    """The traced kernels of a point."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of spills, which the figures show
+        traced = _traced(function, arguments_of(point), study.inputs)
+    return traced if isinstance(traced, list | tuple) else [traced]
+
+
 def _kernel_figures(study: Study, function: Any, point: Point) -> dict[str, Any]:
-    arguments = arguments_of(point)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of spills, which the figures show
-            traced = _traced(function, arguments, study.inputs)
-            return kernel_figures(traced if isinstance(traced, list | tuple) else [traced])
+            warnings.simplefilter("ignore")
+            return kernel_figures(_kernels(study, function, point))
     except Exception as error:  # of the chip's limits, or of the kernel's own code
         return {"error": sentence_of(error)}
 
