@@ -152,9 +152,9 @@ def instruction_row(name: str, entries: dict[str, dict[str, Any]]) -> str:
         link(name),
         engine(name, entries),
         "all" if existing == ARCHITECTURES else ", ".join(existing),
-        documented(name, r"struct \w+ \{.*Draft draft\(\) const;"),
-        call,
         *times,
+        call,
+        documented(name, r"struct \w+ \{.*Draft draft\(\) const;"),
     ]
     return f"| {' | '.join(cells)} |"
 

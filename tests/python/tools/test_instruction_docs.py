@@ -30,19 +30,19 @@ def test_every_instruction_and_query_has_one_row(text):
 
 def test_rows_say_what_the_tables_say(text):
     rows = {line.split("]")[0].removeprefix("| ["): line for line in text.splitlines()}
-    assert "| GpSimd | trn2, trn3 | dst[p] =" in rows["nonzero_with_count"]
-    assert "| Tensor | all | dst[M, N]" in rows["nc_matmul"]
+    assert re.search(r"\| GpSimd \| trn2, trn3 \|  \|.*\| dst\[p\] =", rows["nonzero_with_count"])
+    assert re.search(r"\| Tensor \| all \| .*\| dst\[M, N\]", rows["nc_matmul"])
     assert "| 2 | 3 | 4 | The member of nki.isa.nc_version" in rows["get_nc_version"]
 
 
 def test_a_row_has_a_call_and_its_time_on_the_chips_that_have_it(text):
     rows = {line.split("]")[0].removeprefix("| ["): line.split(" | ") for line in text.splitlines()}
-    *_, call, trn1, trn2, _ = rows["tensor_tensor"]
+    _, _, _, trn1, trn2, _, call, _ = rows["tensor_tensor"]
     assert call == "`nisa.tensor_tensor(wide(512), wide(512), wide(512), nl.add)`"
     # Two cycles per element on trn1, one on trn2, and about 60 until the first one.
     assert int(trn1) * 1.12 == pytest.approx(60 + 2 * 512, abs=6)
     assert int(trn2) * 0.96 == pytest.approx(60 + 512, abs=6)
-    assert rows["exponential"][-3:-1] == ["", ""] and int(rows["exponential"][-1].strip(" |")) > 0
+    assert rows["exponential"][3:5] == ["", ""] and int(rows["exponential"][5]) > 0
     calls = [line for line in text.splitlines() if "| `nisa." in line]
     assert len(calls) == len(_core.instructions()) - 2  # two that only the older language has
 
