@@ -15,6 +15,7 @@ from neuron_sim.timeline.what_if import overlay
 from .calls import altered
 
 _GUIDE = "nki/deep-dives/nki_perf_guide.rst"
+_DMA = "nki/get-started/about/nki-dma-overview.rst: descriptors"
 
 
 class _Pass(NamedTuple):
@@ -27,87 +28,39 @@ class _Pass(NamedTuple):
 
 
 _PASSES = (
-    _Pass(
-        "Descriptors that GpSimd does not write",
-        "compile with --disable-dge (additional_compile_opt of nki.jit and nki.benchmark, or "
-        "NEURON_CC_FLAGS), so that the compiler prepares the descriptors of the transfers; most "
-        "are those of {line}.",
-        "nki/get-started/about/nki-dma-overview.rst",
-        ("disable_dge",),
-    ),
-    _Pass(
-        "Load once, keep in SBUF",
-        "load before the loop what {line} loads again and again.",
-        f"{_GUIDE}: Opt #1",
-        ("reuse_loads",),
-    ),
-    _Pass(
-        "Keep intermediate results in SBUF",
-        "use the tile that was stored to HBM instead of loading it at {line}.",
-        f"{_GUIDE}: Opt #2",
-        ("forward_stores",),
-    ),
-    _Pass(
-        "Compute once, before the loop",
-        "move {line} out of the loops in which its operands do not change.",
-        f"{_GUIDE}: Opt #1",
-        ("hoist_invariants",),
-    ),
-    _Pass(
-        "Larger transfers",
-        "move adjacent tiles with one transfer at {line}.",
-        f"{_GUIDE}: Opt #9",
-        ("merge_dma", "merge_input_loads"),
-    ),
-    _Pass(
-        "Transpose once",
-        "keep the transposed tile of {line} for all its uses.",
-        f"{_GUIDE}: Opt #8",
-        ("reuse_transposes",),
-        "nc_transpose",
-    ),
-    _Pass(
-        "Fewer copies out of PSUM",
-        "put several transposes into one bank of PSUM and copy them at once at {line}.",
-        f"{_GUIDE}: Opt #5a",
-        ("batch_transposes",),
-        "nc_transpose",
-    ),
-    _Pass(
-        "Read PSUM in place",
-        "let Vector or Scalar read the tile in PSUM instead of the copy that {line} makes.",
-        f"{_GUIDE}: Opt #6",
-        ("elide_psum_copies",),
-        "tensor_copy",
-    ),
-    _Pass(
-        "No copies within SBUF",
-        "use the tile itself instead of the copy that {line} makes.",
-        f"{_GUIDE}: Opt #6",
-        ("eliminate_copies",),
-        "tensor_copy",
-    ),
-    _Pass(
-        "No memset before what overwrites it",
-        "leave out the memset of {line}: the first product of a sum can overwrite.",
-        f"{_GUIDE}: Opt #6",
-        ("fold_zeros",),
-        "memset",
-    ),
-    _Pass(
-        "Narrow results together",
-        "collect the results of one element per partition of {line} in one tile and work on all "
-        "of them at once.",
-        f"{_GUIDE}: Opt #5a",
-        ("batch_narrow_operations",),
-    ),
-    _Pass(
-        "Double buffers",
-        "allocate the tiles inside of the loop around {line}, or two of each, so that the next "
-        "iteration does not wait for this one.",
-        f"{_GUIDE}: Opt #4",
-        ("rename_buffers",),
-    ),
+    _Pass("Descriptors that GpSimd does not write",
+          "compile with --disable-dge (additional_compile_opt of nki.jit and nki.benchmark, or "
+          "NEURON_CC_FLAGS), so that the compiler prepares the descriptors of the transfers; most "
+          "are those of {line}.", _DMA, ("disable_dge",)),
+    _Pass("Load once, keep in SBUF", "load before the loop what {line} loads again and again.",
+          f"{_GUIDE}: Opt #1", ("reuse_loads",)),
+    _Pass("Keep intermediate results in SBUF",
+          "use the tile that was stored to HBM instead of loading it at {line}.",
+          f"{_GUIDE}: Opt #2", ("forward_stores",)),
+    _Pass("Compute once, before the loop",
+          "move {line} out of the loops in which its operands do not change.",
+          f"{_GUIDE}: Opt #1", ("hoist_invariants",)),
+    _Pass("Larger transfers", "move adjacent tiles with one transfer at {line}.",
+          f"{_GUIDE}: Opt #9", ("merge_dma", "merge_input_loads")),
+    _Pass("Transpose once", "keep the transposed tile of {line} for all its uses.",
+          f"{_GUIDE}: Opt #8", ("reuse_transposes",), "nc_transpose"),
+    _Pass("Fewer copies out of PSUM",
+          "put several transposes into one bank of PSUM and copy them at once at {line}.",
+          f"{_GUIDE}: Opt #5a", ("batch_transposes",), "nc_transpose"),
+    _Pass("Read PSUM in place",
+          "let Vector or Scalar read the tile in PSUM instead of the copy that {line} makes.",
+          f"{_GUIDE}: Opt #6", ("elide_psum_copies",), "tensor_copy"),
+    _Pass("No copies within SBUF", "use the tile itself instead of the copy that {line} makes.",
+          f"{_GUIDE}: Opt #6", ("eliminate_copies",), "tensor_copy"),
+    _Pass("No memset before what overwrites it",
+          "leave out the memset of {line}: the first product of a sum can overwrite.",
+          f"{_GUIDE}: Opt #6", ("fold_zeros",), "memset"),
+    _Pass("Narrow results together",
+          "collect the results of one element per partition of {line} in one tile and work on all "
+          "of them at once.", f"{_GUIDE}: Opt #5a", ("batch_narrow_operations",)),
+    _Pass("Double buffers",
+          "allocate the tiles inside of the loop around {line}, or two of each, so that the next "
+          "iteration does not wait for this one.", f"{_GUIDE}: Opt #4", ("rename_buffers",)),
 )  # fmt: skip
 
 
@@ -115,22 +68,16 @@ def pass_trials(kernel: Any) -> Iterator[Trial]:
     """A trial for each pass that the kernel's stack does not have."""
     stack = _core.published_stacks()[kernel.stack]["settings"]
     used = {each["name"] for each in kernel.source.operations()}
-    for name in _PASSES:
-        if name.only_with and name.only_with not in used:
-            continue
-        wanted = dict.fromkeys(name.settings, 1)
-        needs_versions = not stack["rename_buffers"] and name.settings[0] not in (
-            "rename_buffers", "disable_dge",
-        )  # fmt: skip
-        if needs_versions or all(stack[each] for each in wanted):
-            continue
-        settings = stack | wanted
+    for each in _PASSES:
+        wanted = dict.fromkeys(each.settings, 1)
         if "disable_dge" in wanted:
-            settings |= {"assign_queues": 1}
-        yield Trial(
-            name.title, name.write, name.lesson,
-            functools.partial(_core.compile_program, kernel.source, settings),
-        )  # fmt: skip
+            is_possible = not kernel.objection  # without a model of the compiler, flags do nothing
+        else:
+            is_possible = stack["rename_buffers"] or "rename_buffers" in wanted
+        if is_possible and not (each.only_with and each.only_with not in used):
+            if not all(stack[name] for name in wanted):
+                program = functools.partial(_core.compile_program, kernel.source, stack | wanted)
+                yield Trial(each.title, each.write, each.lesson, program)
 
 
 _ROOM = 64

@@ -102,6 +102,27 @@ def on_one_engine(a, engine):
     return out
 
 
+def _doubled(a, buffers):
+    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+    shape = a.shape[1:]
+    tiles = [nl.ndarray(shape, dtype=a.dtype, buffer=nl.sbuf) for _ in range(buffers)]
+    for i in range(a.shape[0]):
+        nisa.dma_copy(tiles[i % buffers], a[i])
+        nisa.tensor_tensor(tiles[i % buffers], tiles[i % buffers], tiles[i % buffers], op=nl.add)
+        nisa.dma_copy(out[i], tiles[i % buffers])
+    return out
+
+
+@nki.jit
+def one_buffer(a):
+    return _doubled(a, 1)
+
+
+@nki.jit
+def a_buffer_each(a):
+    return _doubled(a, 8)
+
+
 def body(kernel, *arguments, arch="trn2", **keywords):
     return neuron_sim.trace(kernel, *arguments, architecture=arch, **keywords).body_us
 
@@ -185,6 +206,15 @@ def test_only_element_wise_work_of_a_line_that_is_elsewhere_moves():
     assert _core.on_engine(program, "elsewhere.py:1", "Scalar") is None
     with pytest.raises(ValueError, match="engine 'Tensor' does no element-wise work"):
         _core.on_engine(program, line, "Tensor")
+
+
+def test_buffers_are_doubled_where_no_compiler_does_it():
+    tiles = np.zeros((8, 128, 512), np.float32)
+    with pytest.warns(UserWarning, match="without the compiler's passes"):
+        first = advice(one_buffer, tiles, arch="trn3").changes[0]
+        better = body(a_buffer_each, tiles, arch="trn3")
+    assert first.title == "Double buffers" and first.saved > 0.2
+    assert first.body_us == pytest.approx(better, rel=0.05)
 
 
 def test_trials_end_when_they_would_take_too_long(monkeypatch):
