@@ -56,7 +56,7 @@ class Change:
 
     def __str__(self) -> str:
         return (
-            f"{self.title} saves {self.saved:.1%} ({cell(self.body_us)} us): {self.write} "
+            f"{self.title} (saves {self.saved:.1%}, to {cell(self.body_us)} us): {self.write} "
             f"Then the wall is {self.next_wall}."
         )
 

@@ -122,7 +122,7 @@ def test_the_path_adds_up_and_the_text_says_everything():
 def test_changes_come_first_each_with_its_next_wall_and_its_lesson():
     change = Change("Load once", "load before the loop.", "k.py:7", 4.0, 0.5, "Tensor", "a: 1", "b")
     lines = advice_text(advise(product(), changes=[change])).splitlines()
-    first = "1. Load once saves 50.0% (4 us): load before the loop. Then the wall is Tensor."
+    first = "1. Load once (saves 50.0%, to 4 us): load before the loop. Then the wall is Tensor."
     assert lines[1:3] == [first, "   (a: 1: b)"]
     assert "No change that was tried saves 1%." in advice_text(advise(product(), changes=[]))
     assert "change" not in advice_text(advise(product()))

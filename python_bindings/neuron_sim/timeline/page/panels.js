@@ -95,9 +95,9 @@ function fillChanges(panel, changes, showLine) {
   if (changes.length === 0) element("p", "No change that was tried saves 1 %.", panel);
   for (const change of changes) {
     const paragraph = element("p", undefined, panel);
-    element("b", `${change.title} saves ${percent(change.saved)}`, paragraph);
-    paragraph.append(` (${timeText(change.body_us * 1e6)}): ${change.write} Then the wall is ` +
-      `${change.next_wall}. `);
+    element("b", change.title, paragraph);
+    paragraph.append(` (saves ${percent(change.saved)}, to ${timeText(change.body_us * 1e6)}): ` +
+      `${change.write} Then the wall is ${change.next_wall}. `);
     if (change.line) paragraph.append(lineLink(change.line, showLine), " ");
     const lesson = element("a", "Why", paragraph);
     lesson.setAttribute("href", change.link);
