@@ -59,6 +59,45 @@ def thresholds(stored: Mapping[str, Any] | None) -> list[str]:
     return [*lines, "", *table(titles, "lrrrl", rows)] if rows else lines
 
 
+def profiles(stored: Mapping[str, Any] | None) -> list[str]:
+    """A row for each figure that a profile states beside the total."""
+    rows = [
+        [
+            f"`{case['id']}`",
+            key.removesuffix(" us").replace("_", " "),
+            number(each["measured"] / scale, ",.1f"),
+            number(each["simulated"] / scale, ",.1f"),
+            number(each["error_percent"], "+.1f"),
+        ]
+        for case in (stored or {"cases": []})["cases"]
+        for key, each in case.get("profile", {}).items()
+        for scale in (1e6 if key.endswith("bytes") else 1,)
+    ]
+    if not rows:
+        return ["No profile is stored."]
+    return table("case;figure (MB, us);measured;simulated;error %", "llrrr", rows)
+
+
+def variants(stored: Mapping[str, Any] | None) -> list[str]:
+    """A row for each operator of which variants were measured, and one for all."""
+    if stored is None:
+        return ["No run is stored."]
+    rows = [
+        [
+            f"`{name}`",
+            f"{each['timed']} of {each['variants']}",
+            each["pairs"],
+            each["pairs"] - len(each["reversed"]),
+            len(each["reversed_far_apart"]),
+            number(each["rank_correlation"], ".2f"),
+        ]
+        for name, each in stored["operators"].items()
+    ]
+    sums = [sum(row[column] for row in rows) for column in (2, 3, 4)]
+    titles = "operator;variants timed;pairs;in order;reversed, far apart;rank correlation"
+    return table(titles, "lrrrrr", [*rows, ["**all**", "", *sums, "-"]])
+
+
 def left_out(stored: Mapping[str, Any] | None) -> list[str]:
     """A row for each author that was left out, and one for all kernels."""
     if stored is None:

@@ -2,15 +2,16 @@
 """Writes docs/fidelity.md and docs/fidelity.svg: how far simulated times are from measured ones.
 
 Usage: write_fidelity_docs.py [--check | --page | --published FILE | --held-out FILE |
-                              --thresholds FILE | --left-out FILE]
+                              --thresholds FILE | --variants FILE | --left-out FILE]
 
 Without options everything but the authors' files is computed again and stored in
 docs/fidelity.json. --published stores the report of `neuron-sim fidelity --sources DIR --output`
 and writes the page; --held-out does so for `neuron-sim fidelity --sources DIR --held-out --output`,
-and writes the errors behind the intervals of simulated times; --thresholds and --left-out for
-`neuron-sim fidelity --sources DIR --thresholds --output` and `neuron-sim fidelity
---leave-one-author-out --output`; --page only writes the page of what is stored; --check writes
-nothing and ends with 1 if the page or those errors differ from the stored reports.
+and writes the errors behind the intervals of simulated times; --thresholds, --variants and
+--left-out for `neuron-sim fidelity --sources DIR --thresholds --output`, the same with --variants,
+and `neuron-sim fidelity --leave-one-author-out --output`; --page only writes the page of what is
+stored; --check writes nothing and ends with 1 if the page or those errors differ from the stored
+reports.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def suite_report() -> dict[str, Any]:
 def published_report(path: Path) -> dict[str, Any]:
     """What the page says of the authors' files, out of the command's report."""
     report = json.loads(path.read_text(encoding="utf-8"))
-    keys = ("id", "simulated", "error_percent", "reason")
+    keys = ("id", "simulated", "error_percent", "profile", "reason")
     cases = [{key: case[key] for key in keys if key in case} for case in report["cases"]]
     kept = ("families", "overall", "failed", "ladder")
     return {key: report[key] for key in kept} | {"cases": cases}
@@ -84,6 +85,7 @@ REPORTS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "published": published_report,
     "held_out": held_out_report,
     "thresholds": read_report,
+    "variants": read_report,
     "left_out": read_report,
 }
 """Reports of commands that are stored one by one, and what is kept of each."""
@@ -152,6 +154,8 @@ def _figures_of(stored: dict[str, Any]) -> dict[str, str]:
         "held_out": "\n".join(evidence_tables.held_out(stored["held_out"])),
         "intervals": "\n".join(tables.intervals(measured_errors(stored))),
         "thresholds": "\n".join(evidence_tables.thresholds(stored["thresholds"])),
+        "profiles": "\n".join(evidence_tables.profiles(stored["published"])),
+        "variants": "\n".join(evidence_tables.variants(stored["variants"])),
         "left_out": "\n".join(evidence_tables.left_out(stored["left_out"])),
         "noise": "\n".join(tables.noise(suite)),
         "misses": "\n".join(tables.misses(suite)),
@@ -169,7 +173,7 @@ def page(stored: dict[str, Any] | None = None) -> str:
 def load_stored() -> dict[str, Any]:
     """docs/fidelity.json, or nothing when it is not there."""
     empty: dict[str, Any] = {"fidelity": None, "published": None, "held_out": None}
-    empty |= {"thresholds": None, "left_out": None, "replay": []}
+    empty |= {"thresholds": None, "variants": None, "left_out": None, "replay": []}
     if not STORED.is_file():
         return empty
     return {**empty, **json.loads(STORED.read_text(encoding="utf-8"))}

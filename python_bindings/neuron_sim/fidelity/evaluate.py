@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from neuron_sim import _core
@@ -102,6 +102,8 @@ class Evaluated:
     """Passes that were left out because the chip cannot hold what they keep."""
     kind: str | None = None
     """What takes the simulated time, a kind of intervals; None without a simulated number."""
+    profile: Mapping[str, float] = field(default_factory=dict)
+    """Simulated figures of Measurement.profile, of authors' files with the published stack."""
 
     def pair(self, stack: str) -> Pair | None:
         """For the statistics; None without a simulated number."""

@@ -42,6 +42,19 @@ class Measurement:
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
+    def profile(self) -> Mapping[str, float]:
+        """What the source states beside the total: `hbm_read_bytes`, `hbm_write_bytes`, and
+        "ENGINE busy us" of engines that are busy for a fifth of the time or more."""
+        stated = self.extra.get("profile")
+        if not isinstance(stated, Mapping):
+            return {}
+        return {
+            key: value
+            for key, value in stated.items()
+            if isinstance(value, int | float) and value > 0
+        }
+
+    @property
     def architecture(self) -> str:
         """Name of the architecture file: trn1, trn2, trn3."""
         return ARCHITECTURES.get(self.arch, self.arch)

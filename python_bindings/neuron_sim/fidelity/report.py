@@ -10,7 +10,14 @@ from neuron_sim import _core
 from neuron_sim.fidelity.evaluate import Evaluated
 from neuron_sim.fidelity.ladders import ladder
 from neuron_sim.fidelity.measurement import Measurement
-from neuron_sim.fidelity.statistics import Pair, Statistics, by_family, noise, summarize
+from neuron_sim.fidelity.statistics import (
+    Pair,
+    Statistics,
+    by_family,
+    error_percent,
+    noise,
+    summarize,
+)
 
 
 def _rounded(value: float | None) -> float | None:
@@ -39,6 +46,16 @@ def _case(evaluated: Evaluated, stack: str) -> dict[str, Any]:
         "passes_off": _rounded(evaluated.simulated["off"]),
         "passes_off_error_percent": _rounded(errors["off"]),
     }
+    if evaluated.profile and stack == "published":
+        entry["profile"] = {
+            key: {
+                "measured": stated,
+                "simulated": _rounded(evaluated.profile[key]),
+                "error_percent": _rounded(error_percent(stated, evaluated.profile[key])),
+            }
+            for key, stated in measurement.profile.items()
+            if key in evaluated.profile
+        }
     if evaluated.objection:
         entry["passes_objection"] = evaluated.objection
     if evaluated.skipped_passes and stack == "published":

@@ -44,10 +44,17 @@ def _table(groups: dict[str, Any]) -> Iterable[str]:
 
 
 def lines(report: dict[str, Any]) -> Iterable[str]:
-    """The report as text: cases, families, entries without a kernel, the passes off, the noise."""
+    """The report as text: cases, what profiles state of them, families, entries without a kernel,
+    the passes off, the noise."""
     width = max(len(case["id"]) for case in report["cases"])
     yield f"{'case':<{width}}  {'measured':>15}  {'simulated':>15}  {'error':>10}  stack"
     yield from (_case_line(case, width) for case in report["cases"])
+    for case in report["cases"]:
+        for key, each in case.get("profile", {}).items():
+            yield (
+                f"{case['id']}, {key}: measured {each['measured']:,.0f}, simulated "
+                f"{each['simulated']:,.0f} ({each['error_percent']:+.1f} %)"
+            )
     yield ""
     yield from _table(report)
     if report["stack"] != "off" and report["overall"] is not None:

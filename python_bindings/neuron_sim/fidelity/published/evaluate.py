@@ -94,6 +94,10 @@ def evaluated_from(measurement: Measurement, replies: Sequence[dict[str, Any]]) 
         {stack: _core.published_stacks()[stack]["settings"] for stack in stacks},
         has_kernel=True,
         kind=kind_of([reply["published"] for reply in replies]),
+        profile={
+            key: sum(reply["profile"][key] for reply in replies)
+            for key in measurement.profile.keys() & replies[0]["profile"].keys()
+        },
     )
 
 

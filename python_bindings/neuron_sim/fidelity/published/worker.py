@@ -40,9 +40,24 @@ def times(launch: dict[str, Any]) -> dict[str, Any]:
     return reply_of(benchmark.traced(*arguments, **launch["keywords"]), launch["without"])
 
 
+def _profile(timing: dict[str, Any], counters: dict[str, int]) -> dict[str, float]:
+    """The figures of Measurement.profile, simulated."""
+    busy = {
+        f"{engine} busy us": share * timing["body_us"]
+        for engine, share in timing["utilisation"].items()
+    }
+    return {key: counters[key] for key in ("hbm_read_bytes", "hbm_write_bytes")} | busy
+
+
 def reply_of(traced: Any, rules: Sequence[str] = ()) -> dict[str, Any]:
     """The times of a traced kernel, as a reply has them, and those without single rules."""
-    reply = {"published": traced.time(), "off": traced.source.time(), "stack": traced.stack}
+    published = traced.time()
+    reply = {
+        "published": published,
+        "off": traced.source.time(),
+        "stack": traced.stack,
+        "profile": _profile(published, traced.program.counters(traced.log)),
+    }
     settings = _core.published_stacks()[traced.stack]["settings"]
     used = [rule for rule in rules if settings[rule]]
     without = {
