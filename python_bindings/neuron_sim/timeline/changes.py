@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any
 
 from neuron_sim.terminal.tables import cell
@@ -17,6 +18,11 @@ _SAME = 1e-3
 """Relative distance of times up to which two changes count as one."""
 MOST_INSTANCES = 400_000
 """Executed instructions of all programs that are tried for one kernel: some ten seconds."""
+
+
+MOST_SECONDS = 30.0
+"""After which no further change is tried, however few instructions there were: tiles that do not
+fit take the compiler's passes long."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +72,10 @@ def changes_of(program: Any, trials: Iterable[Trial]) -> list[Change]:
     title the best. Later trials are left out once the others had MOST_INSTANCES."""
     body = program.time()["body_us"]
     best: dict[str, tuple[float, Trial, Any]] = {}
-    instances = 0
+    instances, end = 0, monotonic() + MOST_SECONDS
     for trial in trials:
+        if monotonic() > end:
+            break
         changed = _made(trial) if instances < MOST_INSTANCES else None
         if changed is None:
             continue

@@ -8,10 +8,11 @@ import linecache
 import math
 import warnings
 from collections.abc import Callable, Iterator
+from time import monotonic
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from neuron_sim.timeline.changes import Trial
+from neuron_sim.timeline.changes import MOST_SECONDS, Trial
 
 from .calls import altered
 from .results import Sample
@@ -57,7 +58,7 @@ class _Search:
 
     def __init__(self, kernel: Any) -> None:
         self._arguments = _contract(kernel)
-        self._left = _MOST_TRACED
+        self._left, self._end = _MOST_TRACED, monotonic() + MOST_SECONDS / 2
         shapes = [each.shape for each in kernel.inputs]
         wholes = {size for shape in shapes for size in (*shape, math.prod(shape))}
         partitions = int(kernel.source.facts["limits.partitions"]["value"])
@@ -82,7 +83,7 @@ class _Search:
             if whole[-1] > wanted / 2
         ]
         for value in dict.fromkeys(values):
-            if value == size.value or value in times or self._left <= 0:
+            if value == size.value or value in times or self._left <= 0 or monotonic() > self._end:
                 continue
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
