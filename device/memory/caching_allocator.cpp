@@ -1,6 +1,7 @@
 #include "device/memory/caching_allocator.h"
 
 #include <algorithm>
+#include <new>
 #include <tuple>
 #include <utility>
 
@@ -53,7 +54,12 @@ void* CachingAllocator::allocate(Bytes bytes, StreamId stream) {
     settle();
     block = find_free(size, stream);
     if (block == nullptr) block = reserve(bytes.count, size, stream);
-    split(block, size);
+    try {
+      split(block, size);
+    } catch (...) {
+      give_to_pool(block);
+      throw;
+    }
   }
   block->free = false;
   block->requested = bytes.count;
@@ -65,8 +71,10 @@ void* CachingAllocator::allocate(Bytes bytes, StreamId stream) {
   return block->start;
 }
 
-void CachingAllocator::prepare_record() const {
+void CachingAllocator::prepare_record() const try {
   if (MemoryRecorder* const recorder = recorder_) recorder->prepare();
+} catch (const std::bad_alloc&) {
+  // As in record().
 }
 
 void CachingAllocator::record(MemoryAction action, const void* address, int64_t size,
@@ -77,7 +85,27 @@ void CachingAllocator::record(MemoryAction action, const void* address, int64_t 
   if (action == MemoryAction::kOutOfMemory) {
     event.available = statistics_.limit.count - hbm_.statistics(device_).bytes.current;
   }
-  recorder->add(device_, event);
+  try {
+    recorder->add(device_, event);
+  } catch (const std::bad_alloc&) {
+    // The record lacks what the host has no memory for; the allocator goes on.
+  }
+}
+
+std::unique_ptr<CachingAllocator::Block> CachingAllocator::made_block() {
+  auto block = std::make_unique<Block>();
+  Pool pool;
+  block->in_pool = pool.extract(pool.insert(block.get()).first);
+  Used used;
+  block->in_used = used.extract(used.emplace(Picoseconds{}, block.get()));
+  return block;
+}
+
+/// The block of a pool, taken out of it.
+CachingAllocator::Block* CachingAllocator::taken(Pool& pool, Pool::iterator position) {
+  Block* block = *position;
+  block->in_pool = pool.extract(position);
+  return block;
 }
 
 /// The block that was freed last, if it is one of that size.
@@ -99,9 +127,7 @@ CachingAllocator::Block* CachingAllocator::find_free(int64_t size, StreamId stre
   wanted.size = size;
   const auto found = pool.lower_bound(&wanted);
   if (found == pool.end() || (*found)->stream != stream) return nullptr;
-  Block* block = *found;
-  pool.erase(found);
-  return block;
+  return taken(pool, found);
 }
 
 /// A new segment; when HBM is full, after everything that can be given back has been.
@@ -119,13 +145,19 @@ CachingAllocator::Block* CachingAllocator::reserve(int64_t bytes, int64_t size, 
 }
 
 CachingAllocator::Block* CachingAllocator::new_segment(int64_t size, Pool& pool, StreamId stream) {
+  std::unique_ptr<Block> block = made_block();
   void* start = nullptr;
   try {
     start = hbm_.allocate(device_, {size});
   } catch (const KernelError&) {
     return nullptr;
   }
-  auto block = std::make_unique<Block>();
+  try {
+    blocks_.try_emplace(start);
+  } catch (const std::bad_alloc&) {
+    hbm_.free(start);
+    throw;
+  }
   block->start = static_cast<std::byte*>(start);
   block->size = size;
   block->stream = stream;
@@ -133,14 +165,16 @@ CachingAllocator::Block* CachingAllocator::new_segment(int64_t size, Pool& pool,
   statistics_.segments.add(1);
   statistics_.reserved_bytes.add(size);
   record(MemoryAction::kNewSegment, start, size, stream);
-  return blocks_.emplace(start, std::move(block)).first->second.get();
+  return (blocks_.at(start) = std::move(block)).get();
 }
 
 /// Keeps the front of `block`; the rest is free, unless it is too little to be of use.
 void CachingAllocator::split(Block* block, int64_t size) {
   const int64_t rest = block->size - size;
   if (size <= kSmallBlock ? rest < kRounding : rest <= kSmallBlock) return;
-  auto tail = std::make_unique<Block>();
+  std::unique_ptr<Block> made = made_block();
+  std::unique_ptr<Block>& tail = blocks_[block->start + size];
+  tail = std::move(made);
   tail->start = block->start + size;
   tail->size = rest;
   tail->stream = block->stream;
@@ -150,9 +184,7 @@ void CachingAllocator::split(Block* block, int64_t size) {
   if (tail->next != nullptr) tail->next->previous = tail.get();
   block->next = tail.get();
   block->size = size;
-  tail->pool->insert(tail.get());
-  const void* start = tail->start;
-  blocks_.emplace(start, std::move(tail));
+  tail->pool->insert(std::move(tail->in_pool));
 }
 
 void CachingAllocator::free(void* pointer) {
@@ -170,7 +202,8 @@ void CachingAllocator::free(void* pointer) {
   for (const StreamId user : block->users) end = std::max(end, end_of_stream_(user));
   block->users.clear();
   if (end > clock_.now()) {
-    used_.emplace(end, block);
+    block->in_used.key() = end;
+    used_.insert(std::move(block->in_used));
     return;
   }
   count_active(*block, false);
@@ -192,11 +225,11 @@ void CachingAllocator::give_to_pool(Block* block) {
   for (const bool forward : {true, false}) {
     Block* neighbour = forward ? block->next : block->previous;
     if (neighbour == nullptr || !neighbour->free || neighbour == recent_) continue;
-    neighbour->pool->erase(neighbour);
+    taken(*neighbour->pool, neighbour->pool->find(neighbour));
     if (!forward) std::swap(block, neighbour);
     merge(block, neighbour);
   }
-  block->pool->insert(block);
+  block->pool->insert(std::move(block->in_pool));
 }
 
 /// `neighbour` follows `block` and becomes a part of it.
@@ -211,7 +244,7 @@ void CachingAllocator::merge(Block* block, Block* neighbour) {
 void CachingAllocator::reclaim(Picoseconds now) {
   while (!used_.empty() && used_.begin()->first <= now) {
     Block* block = used_.begin()->second;
-    used_.erase(used_.begin());
+    block->in_used = used_.extract(used_.begin());
     count_active(*block, false);
     give_to_pool(block);
   }
@@ -276,66 +309,6 @@ void CachingAllocator::fail_out_of_memory(int64_t bytes, StreamId stream) {
             in_mebibytes(reserved - used), " are reserved but unallocated (at the peak ",
             in_mebibytes(statistics_.bytes.peak), " were allocated)"),
        ErrorKind::kOutOfMemory);
-}
-
-MemoryStatistics CachingAllocator::statistics() {
-  const std::lock_guard lock(mutex_);
-  settle();
-  MemoryStatistics result = statistics_;
-  for (const Pool* pool : {&small_, &large_}) {
-    for (const Block* block : *pool) {
-      if (block->previous == nullptr && block->next == nullptr) continue;
-      ++result.split_blocks;
-      result.split_bytes += block->size;
-    }
-  }
-  return result;
-}
-
-std::vector<MemorySegment> CachingAllocator::segments() {
-  const std::lock_guard lock(mutex_);
-  settle();
-  std::set<const Block*> pending;
-  for (const auto& [end, block] : used_) pending.insert(block);
-  std::vector<MemorySegment> result;
-  for (const auto& [start, first] : blocks_) {
-    if (first->previous != nullptr) continue;
-    MemorySegment segment{start, 0, first->stream, first->pool == &small_, {}};
-    for (const Block* block = first.get(); block != nullptr; block = block->next) {
-      const auto state = block->free                 ? MemoryBlock::State::kFree
-                         : pending.count(block) != 0 ? MemoryBlock::State::kPendingFree
-                                                     : MemoryBlock::State::kAllocated;
-      segment.blocks.push_back(
-          {block->start, block->size, block->free ? 0 : block->requested, state});
-      segment.size += block->size;
-    }
-    result.push_back(std::move(segment));
-  }
-  std::sort(result.begin(), result.end(), [](const MemorySegment& a, const MemorySegment& b) {
-    return std::less<>()(a.address, b.address);
-  });
-  return result;
-}
-
-void CachingAllocator::reset_peak() {
-  const std::lock_guard lock(mutex_);
-  MemoryStatistics& s = statistics_;
-  for (HbmCounter* counter : {&s.blocks, &s.active_blocks, &s.segments, &s.bytes, &s.active_bytes,
-                              &s.reserved_bytes, &s.requested_bytes}) {
-    counter->peak = counter->current;
-  }
-}
-
-void CachingAllocator::reset_accumulated() {
-  const std::lock_guard lock(mutex_);
-  MemoryStatistics& s = statistics_;
-  for (HbmCounter* counter : {&s.blocks, &s.active_blocks, &s.segments, &s.bytes, &s.active_bytes,
-                              &s.reserved_bytes, &s.requested_bytes}) {
-    counter->added = 0;
-    counter->removed = 0;
-  }
-  s.retries = 0;
-  s.failures = 0;
 }
 
 }  // namespace neuron_sim

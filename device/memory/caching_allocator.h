@@ -82,6 +82,7 @@ class CachingAllocator {
     bool operator()(const Block* left, const Block* right) const;
   };
   using Pool = std::set<Block*, ByStreamAndSize>;
+  using Used = std::multimap<Picoseconds, Block*>;
   struct Block {
     std::byte* start = nullptr;
     int64_t size = 0, requested = 0;
@@ -90,10 +91,16 @@ class CachingAllocator {
     std::set<StreamId> users;                    ///< streams beside its own
     Block *previous = nullptr, *next = nullptr;  ///< in the segment
     Pool* pool = nullptr;                        ///< where it goes when it is free
+    /// Its places in a pool and in used_ while it is not there: what frees it allocates nothing,
+    /// because it is called by destructors.
+    Pool::node_type in_pool;
+    Used::node_type in_used;
   };
 
   /// Small blocks have their own segments: one that lives long does not hold a large segment.
   Pool& pool_for(int64_t size) { return size <= kSmallBlock ? small_ : large_; }
+  static std::unique_ptr<Block> made_block();
+  static Block* taken(Pool& pool, Pool::iterator position);
   Block* take_recent(int64_t size, StreamId stream);
   void settle();
   Block* find_free(int64_t size, StreamId stream);
@@ -119,7 +126,7 @@ class CachingAllocator {
   Pool small_, large_;
   /// The block that was freed last, free but in no pool: the next one often has its size.
   Block* recent_ = nullptr;
-  std::multimap<Picoseconds, Block*> used_;  ///< freed, but used by another stream until then
+  Used used_;  ///< freed, but used by another stream until then
   MemoryStatistics statistics_;
   std::atomic<MemoryRecorder*> recorder_{nullptr};
 };

@@ -101,9 +101,18 @@ std::optional<int64_t> HbmHeap::take(int64_t size) {
   const auto fit = free_by_size_.lower_bound({size, 0});
   if (fit == free_by_size_.end()) return std::nullopt;
   const int64_t offset = fit->second;
-  const FreeBlock block = remove_free(free_by_offset_.find(offset));
+  // What is left keeps the memory of the two entries: without memory it would be lost.
+  auto by_offset = free_by_offset_.extract(offset);
+  auto by_size = free_by_size_.extract(fit);
+  FreeBlock& block = by_offset.mapped();
+  resident_free_ -= block.resident;
   if (block.size > size) {
-    insert_free(offset + size, {block.size - size, std::max<int64_t>(0, block.resident - size)});
+    block = {block.size - size, std::max<int64_t>(0, block.resident - size)};
+    resident_free_ += block.resident;
+    by_offset.key() = offset + size;
+    by_size.value() = {block.size, offset + size};
+    free_by_offset_.insert(std::move(by_offset));
+    free_by_size_.insert(std::move(by_size));
   }
   return offset;
 }
