@@ -70,19 +70,12 @@ NEURON_SIM_TARGET void write_words(Words words, float* row, int64_t i, int64_t p
   }
 }
 
-struct MultiplyAdd {
-  static constexpr int64_t kDepth = 1;  // of a row
-  NEURON_SIM_TARGET static __m512 add(__m512 sum, __m512 factor, __m512 values) {
-    return _mm512_fmadd_ps(factor, values, sum);
-  }
-};
-
 template <int kRows, int kVectors>
 using Sums = __m512[kRows][kVectors];
 
 /// The sums of `count` rows from `first` on. 12 rows x 2 vectors are 24 sums of the 32 registers;
 /// the operations broadcast the factors.
-template <typename Operation, bool kPacks, int kRows, int kVectors>
+template <bool kPacks, int kRows, int kVectors>
 NEURON_SIM_INLINE void chain(const BlockProduct& product, int64_t first, int64_t count,
                              Sums<kRows, kVectors>& sum) {
   const int64_t left_pitch = product.left_pitch, right_pitch = product.right_pitch;
@@ -103,7 +96,7 @@ NEURON_SIM_INLINE void chain(const BlockProduct& product, int64_t first, int64_t
     NEURON_SIM_UNROLL for (int row = 0; row < kRows; ++row) {
       const __m512 factor = _mm512_set1_ps(left[row]);
       NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) {
-        sum[row][v] = Operation::add(sum[row][v], factor, values[v]);
+        sum[row][v] = _mm512_fmadd_ps(factor, values[v], sum[row][v]);
       }
     }
     left += left_pitch;
@@ -131,19 +124,18 @@ NEURON_SIM_INLINE void store_rows(const Sums<kRows, kVectors>& sum, float* rows,
 }
 
 /// The order of bf16. Even and odd sums and totals exceed the registers; the totals are in memory.
-template <typename Operation, int kRows, int kVectors>
+template <int kRows, int kVectors>
 [[gnu::noinline]] NEURON_SIM_TARGET void add_chains(const BlockProduct& product, float* total) {
   constexpr int64_t kPitch = kVectors * kLanes;
   alignas(64) float even[kRows * kPitch];
   const SubnormalsAsZeros mode;
   int64_t done = 0, row = 0;
   do {
-    const int64_t length = chain_length(product.depth - done);
-    const int64_t count = (length + Operation::kDepth - 1) / Operation::kDepth;
+    const int64_t count = chain_length(product.depth - done);
     Sums<kRows, kVectors> sum;
-    chain<Operation, false>(product, row, count, sum);
+    chain<false>(product, row, count, sum);
     store_rows(sum, even, kPitch);
-    chain<Operation, false>(product, row + count, count, sum);
+    chain<false>(product, row + count, count, sum);
     add_rows(even, kPitch, sum);
     add_rows(total, kPitch, sum);
     store_rows(sum, total, kPitch);
@@ -155,7 +147,7 @@ template <typename Operation, int kRows, int kVectors>
 enum class Order : uint8_t { kChain, kPackingChain, kBf16 };
 
 /// The target, whose rows are pages apart, is brought near while the sums are computed.
-template <typename Operation, int kRows, int kVectors, Order kOrder>
+template <int kRows, int kVectors, Order kOrder>
 NEURON_SIM_TARGET void multiply(const BlockProduct& product) {
   NEURON_SIM_UNROLL for (int row = 0; row < kRows; ++row) {
     NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) {
@@ -165,14 +157,14 @@ NEURON_SIM_TARGET void multiply(const BlockProduct& product) {
   Sums<kRows, kVectors> sum;
   if constexpr (kOrder == Order::kBf16) {
     alignas(64) float total[kRows * kVectors * kLanes] = {};
-    add_chains<Operation, kRows, kVectors>(product, total);
+    add_chains<kRows, kVectors>(product, total);
     NEURON_SIM_UNROLL for (int row = 0; row < kRows; ++row) {
       NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) {
         sum[row][v] = _mm512_load_ps(total + (row * kVectors + v) * kLanes);
       }
     }
   } else {
-    chain<Operation, kOrder == Order::kPackingChain>(product, 0, product.depth, sum);
+    chain<kOrder == Order::kPackingChain>(product, 0, product.depth, sum);
   }
   if (product.accumulate) add_rows(product.target, product.target_pitch, sum);
   __mmask16 is_nan = 0;
@@ -195,17 +187,16 @@ NEURON_SIM_TARGET void multiply(const BlockProduct& product) {
 }
 
 /// multiply() of 1 to sizeof...(kRows) rows.
-template <typename Operation, int kVectors, Order kOrder, int... kRows>
+template <int kVectors, Order kOrder, int... kRows>
 constexpr std::array<BlockMultiply, sizeof...(kRows)> blocks_of(
     std::integer_sequence<int, kRows...>) {
-  return {multiply<Operation, kRows + 1, kVectors, kOrder>...};
+  return {multiply<kRows + 1, kVectors, kOrder>...};
 }
 
-template <typename Operation, int kVectors, Order kOrder>
-constexpr auto kBlocks =
-    blocks_of<Operation, kVectors, kOrder>(std::make_integer_sequence<int, 12>());
-template <typename Operation, Order kOrder>
-constexpr auto kFlatBlocks = blocks_of<Operation, 4, kOrder>(std::make_integer_sequence<int, 6>());
+template <int kVectors, Order kOrder>
+constexpr auto kBlocks = blocks_of<kVectors, kOrder>(std::make_integer_sequence<int, 12>());
+template <Order kOrder>
+constexpr auto kFlatBlocks = blocks_of<4, kOrder>(std::make_integer_sequence<int, 6>());
 
 }  // namespace
 }  // namespace neuron_sim

@@ -9,12 +9,12 @@
 namespace neuron_sim {
 namespace {
 
-constexpr const ProductKernel* kKernels[] = {&kAmxProduct, &kAvx512Bf16Product, &kAvx512Product,
-                                             &kAvx2Product, &kPortableProduct};
+constexpr const ProductKernel* kKernels[] = {&kAmxProduct, &kAvx512Product, &kAvx2Product,
+                                             &kPortableProduct};
 
 }  // namespace
 
-void pack_chains(const RowCopy& rows, void (*copy)(const RowCopy&), int64_t rows_in_one) {
+void pack_chains(const RowCopy& rows, void (*copy)(const RowCopy&)) {
   RowCopy chain = rows;
   chain.from_pitch = 2 * rows.from_pitch;
   int64_t first = 0;
@@ -24,12 +24,10 @@ void pack_chains(const RowCopy& rows, void (*copy)(const RowCopy&), int64_t rows
       chain.from = rows.from + (first + place) * rows.from_pitch;
       chain.depth = std::min(length, (left + 1 - place) / 2);
       copy(chain);
-      const int64_t copied = (chain.depth + rows_in_one - 1) / rows_in_one;
-      const int64_t packed = (length + rows_in_one - 1) / rows_in_one;
-      for (int64_t row = copied; row < packed; ++row) {
+      for (int64_t row = chain.depth; row < length; ++row) {
         std::fill_n(chain.to + row * rows.to_pitch, rows.padded, 0.0F);
       }
-      chain.to += packed * rows.to_pitch;
+      chain.to += length * rows.to_pitch;
     }
     first += kBf16Depth;
   } while (first < rows.depth);

@@ -88,7 +88,7 @@ inline int64_t packed_rows(int64_t depth) { return depth + kBf16Depth; }
 
 /// Packs rows for chains: of each kBf16Depth rows those at even places, then as many at odd ones. A
 /// chain of chain_length() rows has zeros at its end. `copy` writes one of the two.
-void pack_chains(const RowCopy& rows, void (*copy)(const RowCopy&), int64_t rows_in_one = 1);
+void pack_chains(const RowCopy& rows, void (*copy)(const RowCopy&));
 /// Elements of both chains of the next kBf16Depth of the `left` ones: if these are fewer, the odd
 /// chain ends with a zero, as in a block that is filled up.
 inline int64_t chain_length(int64_t left) {
@@ -100,10 +100,9 @@ void transpose_rows(const RowCopy& rows);  ///< ProductKernel::transpose on any 
 /// The bits of every NaN that a product holds.
 inline constexpr uint32_t kProductNanBits = 0x7FC00000;
 
-extern const ProductKernel kAmxProduct;         ///< AMX for bf16, else AVX-512F
-extern const ProductKernel kAvx512Bf16Product;  ///< AVX-512F and AVX512_BF16
-extern const ProductKernel kAvx512Product;      ///< AVX-512F
-extern const ProductKernel kAvx2Product;        ///< AVX2 with FMA
+extern const ProductKernel kAmxProduct;       ///< AMX for bf16, else AVX-512F
+extern const ProductKernel kAvx512Product;    ///< AVX-512F
+extern const ProductKernel kAvx2Product;      ///< AVX2 with FMA
 extern const ProductKernel kPortableProduct;  ///< any host: each fused operation from five of fp64
 
 /// All variants, in the order of preference.

@@ -24,23 +24,18 @@ NEURON_SIM_TARGET void transpose_16_rows(const RowCopy& rows) {
 
 void pack(const RowCopy& rows) { pack_chains(rows, copy_rows); }
 
-constexpr BlockShape kShape{2 * kLanes, kBlocks<MultiplyAdd, 2, Order::kChain>,
-                            kBlocks<MultiplyAdd, 2, Order::kPackingChain>};
-constexpr BlockShape kNarrowShape{kLanes, kBlocks<MultiplyAdd, 1, Order::kChain>,
-                                  kBlocks<MultiplyAdd, 1, Order::kPackingChain>};
-constexpr BlockShape kFlatShape{4 * kLanes, kFlatBlocks<MultiplyAdd, Order::kChain>};
-constexpr Bf16Product kBf16{{2 * kLanes, kBlocks<MultiplyAdd, 2, Order::kBf16>},
-                            {4 * kLanes, kFlatBlocks<MultiplyAdd, Order::kBf16>},
-                            pack,
-                            pack};
+constexpr BlockShape kShape{2 * kLanes, kBlocks<2, Order::kChain>,
+                            kBlocks<2, Order::kPackingChain>};
+constexpr BlockShape kNarrowShape{kLanes, kBlocks<1, Order::kChain>,
+                                  kBlocks<1, Order::kPackingChain>};
+constexpr BlockShape kFlatShape{4 * kLanes, kFlatBlocks<Order::kChain>};
+constexpr Bf16Product kBf16{
+    {2 * kLanes, kBlocks<2, Order::kBf16>}, {4 * kLanes, kFlatBlocks<Order::kBf16>}, pack, pack};
 
 }  // namespace
 
 const ProductKernel kAvx512Product = {"avx512",  runs_here,         kShape,       kFlatShape,
                                       copy_rows, transpose_16_rows, kNarrowShape, &kBf16};
-const ProductKernel kAvx512Bf16Product = {
-    "avx512_bf16", avx512_bf16_runs_here, kShape,       kFlatShape,
-    copy_rows,     transpose_16_rows,     kNarrowShape, &kAvx512Bf16};
 const ProductKernel kAmxProduct = {"amx",     amx_runs_here,     kShape,       kFlatShape,
                                    copy_rows, transpose_16_rows, kNarrowShape, &kAmxBf16};
 
