@@ -1,12 +1,14 @@
 """tools/site: the navigation of the site is that of docs/README.md, and notebooks run."""
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from neuron_sim.nki.legality.rules import rules as load_rules
 
 pytest.importorskip("sphinx")
 ROOT = Path(__file__).resolve().parents[3]
@@ -38,6 +40,21 @@ def test_tutorials_are_pages_below_their_list_and_other_pages_stay_as_they_are()
     assert "\n/docs/tutorials/matmul\n" in added and "student" not in added
     assert "\n/docs/tutorials/student\n" in navigation("README")
     assert navigation("docs/nki") == ""
+
+
+def test_every_rule_and_every_measured_kernel_is_a_row_of_its_page():
+    pages = {}
+    for name in site.TABLES:
+        source = [(ROOT / f"{name}.md").read_text(encoding="utf-8")]
+        site.add_table(None, name, source)
+        pages[name] = [line for line in source[0].splitlines() if line.startswith("| ")]
+    rules, cases = pages["tools/site/rules"], pages["tools/site/cases"]
+    assert len(rules) == len(load_rules()) + 2
+    assert any(row.startswith("| PY-RAISE | no raise anywhere") for row in rules)
+    stored = json.loads((ROOT / "docs/fidelity.json").read_text(encoding="utf-8"))
+    counted = sum(stored[part]["overall"]["cases"] for part in ("fidelity", "held_out"))
+    assert len(set(cases)) == len(cases) == counted + 2
+    assert all(row.count(" | ") == rows[0].count(" | ") for rows in pages.values() for row in rows)
 
 
 NOTEBOOK = """---
