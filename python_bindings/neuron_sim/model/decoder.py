@@ -268,6 +268,17 @@ class Decoder(nn.Module):
             return bias + self.slopes * seen.to(bias.dtype)
         return bias.expand(1, 1, 1 if tokens == 1 else tokens, seen.shape[0])
 
+    def operations(self, tokens: int, seen: float) -> float:
+        """Operations of the products for `tokens` of one sequence, each attending to `seen`."""
+        weights = sum(
+            module.weight.numel()
+            for module in self.layers.modules()
+            if isinstance(getattr(module, "weight", None), Tensor) and module.weight.dim() == 2
+        )
+        heads = sum(module.heads for module in self.modules() if isinstance(module, Attention))
+        attended = 2 * heads * self.shape.head_width * seen
+        return 2.0 * (tokens * (weights + attended) + self.head.weight.numel())
+
     def forward(self, words: Tensor, position: Tensor) -> Tensor:
         """The logits after the last of `words` [B, T] (int64), [ranks * B, vocabulary / ranks].
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 _GATED = ("llama", "mistral")
 _PLAIN = ("bloom", "gpt2", "gpt_neox", "gptj", "opt")
@@ -40,6 +40,13 @@ class DecoderShape:
     attention_biases: bool
     window: int | None = None
     """Tokens that a query may look back, itself among them (Mistral's sliding window)."""
+    layers_path: ClassVar[str] = "layers"
+    """The module path of the layers."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What tells layers apart, by layer: all are alike."""
+        return ("layer",) * self.layers
 
     @staticmethod
     def of(config: Any, name: str) -> DecoderShape:

@@ -11,22 +11,28 @@ from __future__ import annotations
 import contextlib
 import gc
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from neuron_sim.model import DEFAULT_CONTEXT, DEFAULT_INPUT, capacity
 from neuron_sim.model import layers as layer_shares
 from neuron_sim.model.decoder import Decoder
-from neuron_sim.model.decoder_shape import DecoderShape
+from neuron_sim.model.decoder_shape import MODEL_TYPES, DecoderShape
 from neuron_sim.model.estimate import DTYPES, device_facts, peak_of
 from neuron_sim.settings import device_name
 from neuron_sim.timeline.peaks import hbm_share
 from neuron_sim.timeline.spans import Span, spans_of
 
+if TYPE_CHECKING:
+    from neuron_sim.model.causal_model import CausalLanguageModel, CausalProgram
+
+    Model = DecoderShape | CausalLanguageModel
+
 MEASURED_LAYERS = 3
+"""Layers of a kind that are timed for the time of one."""
 
 
 @dataclass(frozen=True)
@@ -126,33 +132,36 @@ class _Sums:
     layers: layer_shares.Shares = field(default_factory=dict)
     """Empty where nobody asked for them."""
 
-    def extended(self, other: _Sums, times: float) -> _Sums:
-        """self + times * (other - self)."""
+    @staticmethod
+    def combined(weighted: Sequence[tuple[float, _Sums]]) -> _Sums:
+        """The sum of runs, each so many times."""
 
-        def extend(a: float, b: float) -> float:
-            return a + times * (b - a)
+        def total(figure: Callable[[_Sums], float]) -> float:
+            return sum(times * figure(sums) for times, sums in weighted)
 
-        engines = {**self.busy_us, **other.busy_us}
+        engines = dict.fromkeys(engine for _, sums in weighted for engine in sums.busy_us)
         return _Sums(
-            extend(self.body_us, other.body_us),
-            extend(self.overhead_us, other.overhead_us),
-            extend(self.launches, other.launches),
-            extend(self.moved, other.moved),
+            total(lambda sums: sums.body_us),
+            total(lambda sums: sums.overhead_us),
+            total(lambda sums: sums.launches),
+            total(lambda sums: sums.moved),
             {
-                engine: extend(self.busy_us.get(engine, 0), other.busy_us.get(engine, 0))
+                engine: sum(times * sums.busy_us.get(engine, 0) for times, sums in weighted)
                 for engine in engines
             },
-            layer_shares.extended(self.layers, other.layers, times),
+            layer_shares.combined([(times, sums.layers) for times, sums in weighted]),
         )
 
 
 def generate(
-    shape: DecoderShape, request: GenerationRequest, spans: list[Span] | None = None
+    shape: Model, request: GenerationRequest, spans: list[Span] | None = None
 ) -> Generation:
     """Times both phases on device 0; `spans` gets the operators of one token. ValueError as
     GenerationRequest.check() and capacity.check_logical_core(); torch.OutOfMemoryError as
     capacity.check()."""
     request.check(shape.longest)
+    if request.weight_dtype is not None and not isinstance(shape, DecoderShape):
+        raise ValueError("--weight-dtype is of the model types " + ", ".join(MODEL_TYPES) + ".")
     capacity.check_logical_core(request.logical_core)
     with _default(request.dtype), torch.neuron_sim.timing_only(), _group(request.cores):
         hbm = _hbm_bytes(shape, request)
@@ -177,13 +186,18 @@ def _group(ranks: int) -> Any:
     return contextlib.nullcontext() if ranks == 1 else torch.neuron_sim.one_rank_of(ranks)
 
 
-def _decoder(shape: DecoderShape, request: GenerationRequest, layers: int | None = None) -> Decoder:
-    return Decoder(
-        shape, request.cores, request.batch, request.context, layers, request.weight_dtype
-    )
+def _decoder(
+    shape: Model, request: GenerationRequest, layers: Sequence[int] | None = None
+) -> Decoder | CausalProgram:
+    """The program of all layers, or of these (ascending)."""
+    sizes = request.cores, request.batch, request.context
+    if isinstance(shape, DecoderShape):
+        count = None if layers is None else len(layers)
+        return Decoder(shape, *sizes, count, request.weight_dtype)
+    return shape.program(*sizes, layers)
 
 
-def _hbm_bytes(shape: DecoderShape, request: GenerationRequest) -> int:
+def _hbm_bytes(shape: Model, request: GenerationRequest) -> int:
     """Bytes of the whole model, which is built to count them."""
     gc.collect()
     before = torch.neuron_sim.memory_allocated()
@@ -195,7 +209,7 @@ def _hbm_bytes(shape: DecoderShape, request: GenerationRequest) -> int:
 
 
 def _phase(
-    shape: DecoderShape, request: GenerationRequest, tokens: int, spans: list[Span] | None = None
+    shape: Model, request: GenerationRequest, tokens: int, spans: list[Span] | None = None
 ) -> Phase:
     sums = _whole(shape, request, tokens, spans)
     latency_us = sums.body_us + sums.overhead_us
@@ -215,38 +229,56 @@ def _phase(
 
 
 def _whole(
-    shape: DecoderShape, request: GenerationRequest, tokens: int, spans: list[Span] | None = None
+    shape: Model, request: GenerationRequest, tokens: int, spans: list[Span] | None = None
 ) -> _Sums:
-    """Sums over all layers. A capture keeps every value of its layers in HBM, which a chip does
-    not: two layers are measured where more do not fit."""
-    layers = min(shape.layers, MEASURED_LAYERS)
-    try:
-        sums = _sums(shape, request, tokens, layers, spans)
-    except torch.OutOfMemoryError:
-        if layers < 3:
-            raise
-        sums = None
-    if sums is None:  # outside of the handler, which keeps the frames and their tensors
-        layers = 2
-        gc.collect()
-        sums = _sums(shape, request, tokens, layers, spans)
-    if layers == shape.layers:
-        return sums
-    one = _sums(shape, request, tokens, 1)
-    return one.extended(sums, (shape.layers - 1) / (layers - 1))
+    """Sums over all layers: those of one layer of each kind, and what each further one adds. `spans`
+    gets those of all layers, from the last program of several."""
+    kinds: dict[Hashable, list[int]] = {}
+    for index, kind in enumerate(shape.kinds):
+        kinds.setdefault(kind, []).append(index)
+    if len(shape.kinds) <= MEASURED_LAYERS:
+        with contextlib.suppress(torch.OutOfMemoryError):
+            return _sums(shape, request, tokens, range(len(shape.kinds)), spans)
+    firsts = [indices[0] for indices in kinds.values()]
+    weighted = []
+    for indices in kinds.values():
+        if len(indices) > 1:
+            more = indices[1:MEASURED_LAYERS]
+            added, sums = _with_more(shape, request, tokens, firsts, more, spans)
+            weighted.append(((len(indices) - 1) / added, sums))
+    one = _sums(shape, request, tokens, firsts, None if weighted else spans)
+    return _Sums.combined([(1 - sum(times for times, _ in weighted), one), *weighted])
+
+
+def _with_more(
+    shape: Model,
+    request: GenerationRequest,
+    tokens: int,
+    firsts: list[int],
+    more: list[int],
+    spans: list[Span] | None,
+) -> tuple[int, _Sums]:
+    """The number of layers added to the first ones, and the sums with them. A capture keeps every
+    value of its layers in HBM, which a chip does not: one is added where more do not fit."""
+    with contextlib.suppress(torch.OutOfMemoryError):
+        return len(more), _sums(shape, request, tokens, firsts + more, spans)
+    if len(more) == 1:
+        raise torch.OutOfMemoryError("the programs of two layers do not fit the HBM of a core.")
+    return 1, _sums(shape, request, tokens, firsts + more[:1], spans)
 
 
 def _sums(
-    shape: DecoderShape,
+    shape: Model,
     request: GenerationRequest,
     tokens: int,
-    layers: int,
+    layers: Sequence[int],
     spans: list[Span] | None = None,
 ) -> _Sums:
     torch._dynamo.reset()
+    gc.collect()
     known = len(torch.neuron_sim.compiled_graphs())
-    model = _decoder(shape, request, layers).eval()
-    step: Any = torch.compile(model, backend=device_name(), dynamic=False)
+    model = _decoder(shape, request, sorted(layers)).eval()
+    step: Any = torch.compile(model, backend=device_name(), dynamic=False, fullgraph=True)
     words = torch.empty(request.batch, tokens, dtype=torch.int64)
     position = torch.empty(1, dtype=torch.int64)
     with torch.no_grad(), torch.neuron_sim.strict():
@@ -254,7 +286,7 @@ def _sums(
         with torch.neuron_sim.record_launches() as launches:
             step(words, position)
     if spans is not None:
-        spans += _repeated(spans_of(launches), layers - 1, shape.layers - layers)
+        spans[:] = _of_all_layers(spans_of(launches), shape, sorted(layers))
     busy: dict[str, float] = {}
     for launch in launches:
         for engine, share in launch.utilisation.items():
@@ -266,45 +298,44 @@ def _sums(
         launches=len(launches),
         moved=sum(launch.dma_bytes for launch in launches),
         busy_us=busy,
-        layers=_layers(launches, known, shape.layers) if request.by_layer else {},
+        layers=_layers(launches, known, shape) if request.by_layer else {},
     )
 
 
-def _repeated(spans: Sequence[Span], last: int, times: int) -> list[Span]:
-    """The spans with those of the last timed layer once more for each further one."""
-    path = f"layers.{last}"
-    places = [i for i, span in enumerate(spans) if f"{span.module}.".startswith(f"{path}.")]
-    if not places:
-        return list(spans)
-    end = places[-1] + 1
-    further = [
-        replace(spans[i], module=f"layers.{last + number}{spans[i].module[len(path) :]}")
-        for number in range(1, times + 1)
-        for i in places
+def _of_all_layers(spans: Sequence[Span], shape: Model, timed: Sequence[int]) -> list[Span]:
+    """The spans of a program of the `timed` layers, with those of the last one of its kind for each
+    layer that was left out."""
+    pattern = re.compile(rf"^{re.escape(shape.layers_path)}\.(\d+)(?=\.|$)")
+    by_place: dict[int, list[Span]] = {}
+    around: tuple[list[Span], list[Span]] = [], []
+    for span in spans:
+        found = pattern.match(span.module)
+        if found is None:
+            around[bool(by_place)].append(span)
+        else:
+            by_place.setdefault(int(found[1]), []).append(span)
+    last = {shape.kinds[layer]: place for place, layer in enumerate(timed)}
+    places = dict(zip(timed, range(len(timed)), strict=True))
+    layers = [
+        replace(span, module=pattern.sub(f"{shape.layers_path}.{index}", span.module))
+        for index, kind in enumerate(shape.kinds)
+        for span in by_place.get(places.get(index, last[kind]), [])
     ]
-    return [*spans[:end], *further, *spans[end:]]
+    return [*around[0], *layers, *around[1]]
 
 
-def _layers(launches: Any, known: int, layers: int) -> layer_shares.Shares:
+def _layers(launches: Any, known: int, shape: Model) -> layer_shares.Shares:
     """All layers of the decoder under one label, however many of them were timed; `known`: graphs
     of the process before them."""
     shares = layer_shares.shares_of(launches, torch.neuron_sim.compiled_graphs()[known:])
-    label = f"layers.[0-{layers - 1}]" if layers > 1 else "layers.0"
-    return layer_shares.grouped(shares, lambda path: re.sub(r"^layers\.\d+", label, path))
+    count = len(shape.kinds)
+    label = f"{shape.layers_path}.{f'[0-{count - 1}]' if count > 1 else '0'}"
+    pattern = re.compile(rf"^{re.escape(shape.layers_path)}\.\d+")
+    return layer_shares.grouped(shares, lambda path: pattern.sub(label, path))
 
 
-def _operations(shape: DecoderShape, request: GenerationRequest, tokens: int) -> float:
+def _operations(shape: Model, request: GenerationRequest, tokens: int) -> float:
     """Operations of one rank's products; masked scores, half of a prompt's, are not counted."""
     with torch.device("meta"):
-        model = _decoder(shape, request, layers=1)
-    layer: Any = model.layers[0]
-    weights = sum(
-        module.weight.numel()
-        for module in layer.modules()
-        if isinstance(getattr(module, "weight", None), torch.Tensor) and module.weight.dim() == 2
-    )
-    rows = request.batch * tokens
-    seen = request.context if tokens == 1 else tokens / 2
-    attended = 2 * layer.attention.heads * shape.head_width * seen
-    head = model.head.weight.numel() * request.batch
-    return 2.0 * (shape.layers * rows * (weights + attended) + head)
+        model = _decoder(shape, request)
+    return request.batch * model.operations(tokens, request.context if tokens == 1 else tokens / 2)

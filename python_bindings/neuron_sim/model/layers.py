@@ -70,14 +70,12 @@ def grouped(shares: Shares, label: Callable[[str], str]) -> Shares:
     return result
 
 
-def extended(one: Shares, other: Shares, times: float) -> Shares:
-    """one + times * (other - one), by path."""
+def combined(weighted: Sequence[tuple[float, Shares]]) -> Shares:
+    """The sum of shares, each so many times."""
     result: Shares = {}
-    for path in dict.fromkeys([*other, *one]):
-        share = LayerShare()
-        share.add(one.get(path, LayerShare()), 1 - times)
-        share.add(other.get(path, LayerShare()), times)
-        result[path] = share
+    for times, shares in weighted:
+        for path, share in shares.items():
+            result.setdefault(path, LayerShare()).add(share, times)
     return result
 
 

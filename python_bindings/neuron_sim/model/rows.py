@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from neuron_sim.files import write_whole
-from neuron_sim.model.decoder_shape import DecoderShape
 from neuron_sim.model.estimate import Setting, estimate
 from neuron_sim.model.generation import GenerationRequest, generate
 from neuron_sim.model.workload import Request, load
 from neuron_sim.terminal.exit_codes import failures_of
 from neuron_sim.timeline.page import recorded_page
 from neuron_sim.timeline.spans import Span, spans_run
+
+if TYPE_CHECKING:
+    from neuron_sim.model.generation import Model
 
 
 def inference(
@@ -48,7 +50,7 @@ def inference(
 
 
 def generation(
-    model: str, shape: DecoderShape, request: GenerationRequest, timeline: str | None = None
+    model: str, shape: Model, request: GenerationRequest, timeline: str | None = None
 ) -> dict[str, Any]:
     """A request and the figures of one group of cores; `timeline`: the file of a page of one token.
     ProgramError when the device refuses."""

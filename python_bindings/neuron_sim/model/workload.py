@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +24,9 @@ from neuron_sim.model.configurations import (
 from neuron_sim.model.decoder_shape import MODEL_TYPES, DecoderShape
 from neuron_sim.model.networks import IMAGE_SIZE, NETWORKS
 from neuron_sim.terminal.exit_codes import ProgramError, failures_of
+
+if TYPE_CHECKING:
+    from neuron_sim.model.causal_model import CausalLanguageModel
 
 
 @dataclass(frozen=True)
@@ -54,9 +57,9 @@ def names() -> list[str]:
     return sorted([*configurations(), *NETWORKS])
 
 
-def decoder_shape(model: str) -> DecoderShape:
-    """The shape of a name of `names()` or of a configuration file of `transformers`; ValueError as
-    DecoderShape.of(), and for other models."""
+def decoder_shape(model: str) -> DecoderShape | CausalLanguageModel:
+    """What generates, of a name of `names()` or of a configuration file of `transformers`;
+    ValueError as DecoderShape.of() and CausalLanguageModel, and for other models."""
     fields = configuration_of(model)
     if fields is None:
         known = sorted(n for n, c in configurations().items() if c["model_type"] in MODEL_TYPES)
@@ -64,7 +67,13 @@ def decoder_shape(model: str) -> DecoderShape:
             f"'{model}' is not a known decoder; name a configuration file, or one of "
             f"{', '.join(known)}."
         )
-    return DecoderShape.of(_config(fields, model), model)
+    config = _config(fields, model)
+    if config.model_type in MODEL_TYPES:
+        return DecoderShape.of(config, model)
+    from neuron_sim.model.causal_model import CausalLanguageModel  # needs transformers
+
+    with _refusals_of(model):
+        return CausalLanguageModel(config, model)
 
 
 def load(request: Request) -> Workload:
@@ -162,13 +171,15 @@ def _config(configuration: dict[str, Any], model: str) -> Any:
             f"'{model}' has the model_type '{model_type}', which transformers "
             f"{transformers.__version__} does not know."
         )
-    with _refusals_of(transformers, model):
+    with _refusals_of(model):
         return transformers.AutoConfig.for_model(model_type, **fields)
 
 
 @contextlib.contextmanager
-def _refusals_of(transformers: Any, model: str) -> Iterator[None]:
+def _refusals_of(model: str) -> Iterator[None]:
     """Whatever a configuration makes transformers raise is a ValueError."""
+    import transformers  # optional
+
     try:
         yield
     except Exception as error:  # classes of its own, KeyError, ZeroDivisionError, ...
@@ -192,7 +203,7 @@ def _from_configuration(configuration: dict[str, Any], request: Request) -> Work
             f"'{request.model}' has the architecture '{architecture}', which transformers "
             f"{transformers.__version__} does not have."
         )
-    with _refusals_of(transformers, request.model):
+    with _refusals_of(request.model):
         if architecture == "AutoModel":
             module = transformers.AutoModel.from_config(config)
         else:

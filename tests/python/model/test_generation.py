@@ -228,7 +228,7 @@ def test_sizes_that_do_not_fit_are_refused():
     assert instance("trn1.32xlarge").groups(8) == 4
     with pytest.raises(ValueError, match="'p4d' is not one of the instances inf2.xlarge"):
         instance("p4d")
-    with pytest.raises(ValueError, match="model_type 'bert', which is not one that"):
+    with pytest.raises(ValueError, match="model_type 'bert', of which transformers has no causal"):
         decoder_shape("bert-base-uncased")
 
 

@@ -110,7 +110,7 @@ def share(time, moved):
 def test_further_layers_add_the_difference():
     one = {"head": share(5, 1), "layer": share(10, 2)}
     three = {"layer": share(26, 6), "head": share(7, 1)}
-    found = layers.extended(one, three, 3.5)  # one and seven more
+    found = layers.combined([(1 - 3.5, one), (3.5, three)])  # one and seven more
     assert found["layer"].time_us == pytest.approx(10 + 3.5 * 16)
     assert found["layer"].moved == pytest.approx(2 + 3.5 * 4)
     assert found["head"].time_us == pytest.approx(5 + 3.5 * 2)

@@ -1,0 +1,192 @@
+"""Any causal language model of transformers as prompt and token programs, whole and by ranks."""
+
+import copy
+import threading
+
+import pytest
+import torch
+import transformers
+from device_type import DEVICE_TYPE
+from neuron_sim.model.causal_kernels import KERNELS
+from neuron_sim.model.causal_model import CausalLanguageModel, program
+from neuron_sim.model.generation import GenerationRequest, generate
+from neuron_sim.model.tensor_parallel import Rank
+
+WORDS = 96
+CONTEXT = 12
+PROMPT, TOKENS = 6, 8
+ALL_HEADS = {
+    "vocab_size": WORDS, "hidden_size": 64, "intermediate_size": 96, "num_attention_heads": 4,
+    "num_hidden_layers": 2, "max_position_embeddings": 64, "pad_token_id": 0, "bos_token_id": 1,
+    "eos_token_id": 2,
+}  # fmt: skip
+SHARED = {**ALL_HEADS, "num_key_value_heads": 2}
+WIDE = {**SHARED, "head_dim": 16}
+EXPERTS = {"num_experts_per_tok": 2, "num_experts": 8, "moe_intermediate_size": 32}
+GPT = {"vocab_size": WORDS, "n_embd": 64, "n_head": 4, "n_layer": 2, "n_positions": 64}
+LATENT = {
+    "num_key_value_heads": 4, "q_lora_rank": 24, "kv_lora_rank": 16, "qk_rope_head_dim": 8,
+    "qk_nope_head_dim": 16, "v_head_dim": 16, "n_routed_experts": 8, "n_group": 2, "topk_group": 1,
+    "first_k_dense_replace": 1,
+}  # fmt: skip
+SIZES = {
+    "arcee": SHARED, "cohere": SHARED, "cohere2": SHARED, "ernie4_5": WIDE, "exaone4": SHARED,
+    "deepseek_v3": {**ALL_HEADS, **EXPERTS, **LATENT}, "falcon": ALL_HEADS, "gemma": WIDE,
+    "gemma2": WIDE, "gemma3_text": WIDE, "glm": WIDE, "glm4": WIDE, "gpt2": GPT,
+    "gpt_bigcode": GPT, "gpt_neox": ALL_HEADS, "gpt_oss": {**WIDE, "num_local_experts": 8},
+    "gptj": {**GPT, "rotary_dim": 8}, "granite": SHARED, "hunyuan_v1_dense": WIDE, "llama": SHARED,
+    "ministral": WIDE, "mistral": WIDE, "mixtral": {**SHARED, "num_local_experts": 8},
+    "olmo": SHARED, "olmo2": SHARED, "olmo3": SHARED,
+    "opt": {**ALL_HEADS, "ffn_dim": 96, "word_embed_proj_dim": 64}, "persimmon": ALL_HEADS,
+    "phi": SHARED, "phi3": SHARED, "qwen2": SHARED, "qwen3": WIDE,
+    "qwen3_moe": {**WIDE, **EXPERTS}, "smollm3": SHARED, "stablelm": SHARED, "starcoder2": SHARED,
+    "xglm": {"vocab_size": WORDS, "d_model": 64, "ffn_dim": 96, "attention_heads": 4,
+             "num_layers": 2, "max_position_embeddings": 64},
+}  # fmt: skip
+
+
+def configured(kind, **sizes):
+    return transformers.AutoConfig.for_model(kind, **{**SIZES[kind], **sizes})
+
+
+def models(kind, **sizes):
+    """One of transformers alone, and one with the kernels of programs and the same weights."""
+    config = configured(kind, **sizes)
+    torch.manual_seed(0)
+    make = transformers.AutoModelForCausalLM.from_config
+    model = make(copy.deepcopy(config), attn_implementation="eager").eval()
+    for weight in model.parameters():
+        torch.nn.init.normal_(weight, std=0.2)
+    by_hand = "sdpa" if model._supports_sdpa else "eager"
+    kernels = KERNELS if model._supports_attention_backend else by_hand
+    same = make(config, attn_implementation=kernels, experts_implementation=KERNELS)
+    same.load_state_dict(model.state_dict())
+    return model, same
+
+
+def logits_of(run, words):
+    """After the prompt and after each of the tokens that follow it."""
+    position = torch.zeros(1, dtype=torch.int64, device=words.device)
+    with torch.no_grad():
+        logits = [run(words[:, :PROMPT], position)]
+        for place in range(PROMPT, TOKENS):
+            logits.append(run(words[:, place : place + 1], position + place))
+    return torch.stack(logits, 1).cpu()
+
+
+def expected_of(model, words):
+    with torch.no_grad():
+        return model(words).logits[:, PROMPT - 1 :]
+
+
+class Thread(Rank):
+    """A rank among threads of one process."""
+
+    def exchange(self, part):
+        barrier, everything = self.group
+        everything[self.index] = part
+        barrier.wait()
+        copies = list(everything)
+        barrier.wait()
+        return copies
+
+    def reduced(self, part):
+        return sum(self.exchange(part))
+
+    def gathered(self, part):
+        return torch.cat(self.exchange(part), -1)
+
+
+def logits_of_ranks(model, ranks, words):
+    group = threading.Barrier(ranks), [None] * ranks
+    logits, errors = [None] * ranks, []
+    copies = [copy.deepcopy(model) for _ in range(ranks)]
+
+    def run(index):
+        try:
+            rank = Thread(index, ranks, group)
+            logits[index] = logits_of(program(copies[index], len(words), CONTEXT, rank), words)
+        except Exception as error:
+            errors.append(error)
+            group[0].abort()
+
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(ranks)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for error in errors:
+        raise error
+    return logits
+
+
+@pytest.mark.parametrize("kind", SIZES)
+def test_one_graph_has_the_logits_of_the_model(kind):
+    model, same = models(kind)
+    words = torch.randint(0, WORDS, (2, TOKENS))
+    torch._dynamo.reset()
+    made = program(same, 2, CONTEXT).to(DEVICE_TYPE)
+    run = torch.compile(made, backend=DEVICE_TYPE, dynamic=False, fullgraph=True)
+    with torch.neuron_sim.strict():
+        logits = logits_of(run, words.to(DEVICE_TYPE))
+    expected = expected_of(model, words)
+    torch.testing.assert_close(logits, expected, atol=1e-3 * float(expected.abs().max()), rtol=0)
+
+
+@pytest.mark.parametrize("kind", SIZES)
+def test_ranks_together_have_the_logits_of_the_model(kind):
+    model, same = models(kind)
+    words = torch.randint(0, WORDS, (2, TOKENS))
+    expected = expected_of(model, words)
+    for logits in logits_of_ranks(same, 2, words):
+        torch.testing.assert_close(
+            logits, expected, atol=1e-3 * float(expected.abs().max()), rtol=0
+        )
+
+
+@pytest.mark.parametrize(("kind", "ranks", "sizes"), [
+    ("llama", 4, {}),  # two ranks share a head of keys
+    ("llama", 2, {"num_attention_heads": 6, "num_key_value_heads": 3, "hidden_size": 96}),
+    ("phi3", 2, {"num_attention_heads": 6, "num_key_value_heads": 3, "hidden_size": 96}),
+    ("gpt2", 3, {}),
+    ("qwen3_moe", 3, {"num_attention_heads": 6, "num_key_value_heads": 3}),
+])  # fmt: skip
+def test_heads_are_replicated_or_filled_up(kind, ranks, sizes):
+    model, same = models(kind, **sizes)
+    words = torch.randint(0, WORDS, (1, TOKENS))
+    expected = expected_of(model, words)
+    for logits in logits_of_ranks(same, ranks, words):
+        torch.testing.assert_close(
+            logits, expected, atol=1e-3 * float(expected.abs().max()), rtol=0
+        )
+
+
+@pytest.mark.parametrize(("keys", "ranks", "own"), [(8, 4, 2), (8, 8, 1), (8, 16, 1), (1, 2, 1)])
+def test_a_rank_has_its_heads_of_keys_and_at_least_one(keys, ranks, own):
+    sizes = {"num_attention_heads": 16, "num_key_value_heads": keys, "head_dim": 8}
+    model = CausalLanguageModel(configured("qwen3", **sizes), "small")
+    with torch.neuron_sim.one_rank_of(ranks), torch.device("meta"):
+        made = model.program(ranks, 3, CONTEXT)
+    assert made.keys_0.shape == made.values_1.shape == (3, own, CONTEXT, 8)
+    products = made.model.model.layers[0].self_attn
+    assert products.q_proj.weight.shape == (16 // ranks * 8, 64)
+    assert products.k_proj.weight.shape == (own * 8, 64)
+
+
+def test_a_module_without_a_rule_is_named():
+    config = transformers.FalconH1Config(**SHARED)
+    model = transformers.AutoModelForCausalLM.from_config(config)
+    with pytest.raises(ValueError, match=r"no rule says .* module 'model.layers.0.mamba.in_proj'"):
+        program(model, 1, CONTEXT, Rank(0, 2, ""))
+    with pytest.raises(ValueError, match="layer 0 keeps a state that is not keys and values"):
+        program(model, 1, CONTEXT)
+
+
+def test_what_is_no_language_model_is_refused():
+    with pytest.raises(ValueError, match="'this' has the model_type 'vit', of which"):
+        CausalLanguageModel(transformers.ViTConfig(), "this")
+    with pytest.raises(ValueError, match="'this' has no list of its 0 layers"):
+        CausalLanguageModel(configured("qwen2", num_hidden_layers=0), "this")
+    model = CausalLanguageModel(configured("qwen2"), "this")
+    with pytest.raises(ValueError, match="--weight-dtype is of the model types"):
+        generate(model, GenerationRequest(context=16, input=4, weight_dtype="int8"))
