@@ -231,8 +231,8 @@ def _phase(
 def _whole(
     shape: Model, request: GenerationRequest, tokens: int, spans: list[Span] | None = None
 ) -> _Sums:
-    """Sums over all layers: those of one layer of each kind, and what each further one adds. `spans`
-    gets those of all layers, from the last program of several."""
+    """Sums over all layers: those of one layer of each kind, and what each further one adds;
+    `spans` gets the operators of all layers, from the last program of several."""
     kinds: dict[Hashable, list[int]] = {}
     for index, kind in enumerate(shape.kinds):
         kinds.setdefault(kind, []).append(index)
