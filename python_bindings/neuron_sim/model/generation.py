@@ -176,8 +176,7 @@ def _default(dtype: str) -> Iterator[None]:
     before = torch.get_default_dtype()
     torch.set_default_dtype(DTYPES[dtype])
     try:
-        with torch.device(device_name()):
-            yield
+        yield
     finally:
         torch.set_default_dtype(before)
 
@@ -187,21 +186,22 @@ def _group(ranks: int) -> Any:
 
 
 def _decoder(
-    shape: Model, request: GenerationRequest, layers: Sequence[int] | None = None
+    shape: Model, request: GenerationRequest, device: str, layers: Sequence[int] | None = None
 ) -> Decoder | CausalProgram:
     """The program of all layers, or of these (ascending)."""
     sizes = request.cores, request.batch, request.context
-    if isinstance(shape, DecoderShape):
-        count = None if layers is None else len(layers)
-        return Decoder(shape, *sizes, count, request.weight_dtype)
-    return shape.program(*sizes, layers)
+    with torch.device(device):
+        if isinstance(shape, DecoderShape):
+            count = None if layers is None else len(layers)
+            return Decoder(shape, *sizes, count, request.weight_dtype)
+        return shape.program(*sizes, layers)
 
 
 def _hbm_bytes(shape: Model, request: GenerationRequest) -> int:
     """Bytes of the whole model, which is built to count them."""
     gc.collect()
     before = torch.neuron_sim.memory_allocated()
-    model = _decoder(shape, request)
+    model = _decoder(shape, request, device_name())
     taken = torch.neuron_sim.memory_allocated() - before
     del model
     gc.collect()
@@ -277,10 +277,13 @@ def _sums(
     torch._dynamo.reset()
     gc.collect()
     known = len(torch.neuron_sim.compiled_graphs())
-    model = _decoder(shape, request, sorted(layers)).eval()
+    model = _decoder(shape, request, device_name(), sorted(layers)).eval()
     step: Any = torch.compile(model, backend=device_name(), dynamic=False, fullgraph=True)
-    words = torch.empty(request.batch, tokens, dtype=torch.int64)
-    position = torch.empty(1, dtype=torch.int64)
+    # No default device: Dynamo would trace its mode at every operator, which takes minutes.
+    words, position = (
+        torch.empty(sizes, dtype=torch.int64, device=device_name())
+        for sizes in ((request.batch, tokens), (1,))
+    )
     with torch.no_grad(), torch.neuron_sim.strict():
         step(words, position)  # compiles
         with torch.neuron_sim.record_launches() as launches:
@@ -336,6 +339,5 @@ def _layers(launches: Any, known: int, shape: Model) -> layer_shares.Shares:
 
 def _operations(shape: Model, request: GenerationRequest, tokens: int) -> float:
     """Operations of one rank's products; masked scores, half of a prompt's, are not counted."""
-    with torch.device("meta"):
-        model = _decoder(shape, request)
+    model = _decoder(shape, request, "meta")
     return request.batch * model.operations(tokens, request.context if tokens == 1 else tokens / 2)

@@ -190,3 +190,19 @@ def test_what_is_no_language_model_is_refused():
     model = CausalLanguageModel(configured("qwen2"), "this")
     with pytest.raises(ValueError, match="--weight-dtype is of the model types"):
         generate(model, GenerationRequest(context=16, input=4, weight_dtype="int8"))
+
+
+@pytest.mark.parametrize(("kind", "sizes"), [
+    ("gemma3_text", {"num_hidden_layers": 8, "sliding_window": 8}),
+    ("deepseek_v3", {"num_hidden_layers": 5}),
+])  # fmt: skip
+def test_layers_of_each_kind_stand_for_all(kind, sizes, monkeypatch):
+    model = CausalLanguageModel(configured(kind, **sizes), "small")
+    request = GenerationRequest(ranks=2, context=16, input=4)
+    few = generate(model, request)
+    monkeypatch.setattr("neuron_sim.model.generation.MEASURED_LAYERS", sizes["num_hidden_layers"])
+    every = generate(model, request)
+    for phase in ("prefill", "decode"):
+        estimated, simulated = getattr(few, phase), getattr(every, phase)
+        assert estimated.moved_mb == pytest.approx(simulated.moved_mb, rel=0.02)
+        assert estimated.body_ms == pytest.approx(simulated.body_ms, rel=0.1)
