@@ -51,12 +51,15 @@ def check(
     returns what the kernel should (low-precision arrays come as fp32). legality: the level whose
     rules count. tolerance: relative, in place of the dtype's. The object has schema, kernel,
     architecture, nki_version (whose rules count, settings.nki_version()), passed, the PARTS, and
-    performance (None for a kernel that cannot run). TypeError for what is no kernel, ProgramError
-    for a reference that fails.
+    performance (None for a kernel that cannot run). TypeError for what is no kernel and for inputs
+    without names, ProgramError for a reference that fails.
     """
     if not (hasattr(kernel, "call") and type(kernel).__module__.startswith("neuron_sim.")):
         name = getattr(kernel, "__qualname__", type(kernel).__name__)
         raise TypeError(f"check takes an NKI kernel, not '{name}': it judges no other work.")
+    if not isinstance(inputs, Mapping):
+        given = type(inputs).__name__
+        raise TypeError(f"check takes a dict of inputs by parameter, not '{given}'.")
     runs = list(input_sets(inputs, seeds))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of spills, which break a rule

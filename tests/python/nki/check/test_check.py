@@ -196,5 +196,7 @@ def test_arrays_without_elements_are_refused_in_a_sentence(shape):
 def test_what_is_no_kernel_and_a_reference_that_fails_are_errors():
     with pytest.raises(TypeError, match="check takes an NKI kernel, not 'added'"):
         neuron_sim.check(added, INPUTS, added)
+    with pytest.raises(TypeError, match="check takes a dict of inputs by parameter, not 'list'"):
+        neuron_sim.check(kernel, list(INPUTS.values()), added)
     with pytest.raises(ProgramError, match="^the reference: "):
         neuron_sim.check(kernel, INPUTS, lambda a, b: a @ b)
