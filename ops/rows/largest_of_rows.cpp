@@ -123,7 +123,7 @@ class LargestOfRows {
     compare(sum, sum, numbers, AluOp::kAdd);
     const View mirrored = tile("mirrored", partitions, count_, Dtype::kUint32);
     scalar(mirrored, sum, AluOp::kMaximum, 0);
-    const View ordered = tile("in_order", partitions, count_);
+    View ordered = tile("in_order", partitions, count_);
     builder_.emit(NcNGather{.dst = ordered, .data = places, .indices = mirrored});
     return ordered;
   }
@@ -283,11 +283,12 @@ class LargestOfRows {
                const View& rank) {
     const int64_t all = key.size(0);
     const View keys = tile("all_keys", all, all), places = tile("all_places", all, all);
-    int64_t part = 0;
-    for (const auto& [target, source] : {std::pair{&keys, &key}, std::pair{&places, &place}}) {
+    const auto spread = [&](const View& target, const View& source, int64_t half) {
       transposer.transpose(
-          target->expand(1), [&](int64_t) { return source->broadcast(1, all); }, row * 2 + part++);
-    }
+          target.expand(1), [&](int64_t) { return source.broadcast(1, all); }, row * 2 + half);
+    };
+    spread(keys, key, 0);
+    spread(places, place, 1);
     builder_.emit(
         TensorScalar{.dst = places, .data = places, .operand0 = place, .op0 = AluOp::kLess});
     builder_.emit(ScalarTensorTensor{.dst = places,
