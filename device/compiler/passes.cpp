@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "device/analysis/access_runs.h"
 #include "device/analysis/definedness.h"
 #include "device/base/errors.h"
 #include "device/compiler/attempts.h"
