@@ -57,9 +57,10 @@ def check(
     if not (hasattr(kernel, "call") and type(kernel).__module__.startswith("neuron_sim.")):
         name = getattr(kernel, "__qualname__", type(kernel).__name__)
         raise TypeError(f"check takes an NKI kernel, not '{name}': it judges no other work.")
-    if not isinstance(inputs, Mapping):
-        given = type(inputs).__name__
-        raise TypeError(f"check takes a dict of inputs by parameter, not '{given}'.")
+    given: object = inputs
+    if not isinstance(given, Mapping):
+        name = type(given).__name__
+        raise TypeError(f"check takes a dict of inputs by parameter, not '{name}'.")
     runs = list(input_sets(inputs, seeds))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of spills, which break a rule
