@@ -306,8 +306,8 @@ def _sums(
 
 
 def _of_all_layers(spans: Sequence[Span], shape: Model, timed: Sequence[int]) -> list[Span]:
-    """The spans of a program of the `timed` layers, with those of the last one of its kind for each
-    layer that was left out."""
+    """The spans of all layers, from a program of the `timed` ones: a layer that was left out gets
+    the spans of the last timed layer of its kind."""
     pattern = re.compile(rf"^{re.escape(shape.layers_path)}\.(\d+)(?=\.|$)")
     by_place: dict[int, list[Span]] = {}
     around: tuple[list[Span], list[Span]] = [], []

@@ -89,7 +89,7 @@ def _engine(name: str, architecture: str) -> dict[str, Any]:
 
 
 def _facts(architecture: str, name: str, engine: str) -> list[dict[str, Any]]:
-    """The clock and the timing facts of an engine, of a transfer those of the DMA engines too; none
+    """The clock and timing facts of an engine, and those of the DMA engines for a transfer. Empty
     for an instruction without a fixed engine."""
     facts = _core.architecture_facts(architecture)
     tables = (f"{engine.lower()}.", *(["dma."] if name.startswith("dma_") else []))

@@ -83,7 +83,7 @@ def pass_trials(kernel: Any) -> Iterator[Trial]:
 _ROOM = 64
 """How many times SBUF is larger where every byte stays that was loaded once."""
 _REPEATED = 1.1
-"""Bytes loaded, of those of the tensors that are read, from which some are loaded again."""
+"""Ratio of loaded bytes to bytes of the read tensors above which some are loaded again."""
 
 
 def load_trials(kernel: Any) -> Iterator[Trial]:
