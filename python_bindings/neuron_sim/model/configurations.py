@@ -1,5 +1,5 @@
 """Configurations of models in the format of `transformers`: ours, and files. Imports no torch. The
-sizes for published prompt and token programs are not from the models' files (only bytes checked)."""
+sizes for published prompt and token programs are not from the models' files; bytes were checked."""
 
 from __future__ import annotations
 
