@@ -1,7 +1,7 @@
 #include "python_bindings/torch_module/memory.h"
 
+#include <torch/csrc/Export.h>
 #include <torch/csrc/profiler/combined_traceback.h>
-#include <torch/csrc/profiler/python/combined_traceback.h>
 
 #include <algorithm>
 #include <deque>
@@ -14,6 +14,13 @@
 #include "device/runtime/devices.h"
 
 namespace py = pybind11;
+
+// torch/csrc/profiler/python/combined_traceback.h declares these two, but it includes
+// nlohmann/json.hpp, which some of torch's wheels do not have.
+namespace torch {
+TORCH_API std::vector<py::object> py_symbolize(std::vector<CapturedTraceback*>& to_symbolize);
+TORCH_PYTHON_API void freeDeadCapturedTracebackFrames();
+}  // namespace torch
 
 namespace neuron_sim {
 namespace {
