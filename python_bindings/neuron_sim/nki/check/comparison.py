@@ -60,7 +60,10 @@ def _wrong(mine: np.ndarray, theirs: np.ndarray, tolerance: float | None) -> np.
     if mine.dtype.kind in "iub":
         return mine != theirs
     relative = TOLERANCES[min(mine.dtype.itemsize, 4)] if tolerance is None else tolerance
-    got, wanted = mine.astype(np.float64), theirs.astype(np.float64)
+    with np.errstate(over="ignore"):  # the output's dtype may have no such number
+        held = theirs.astype(mine.dtype).astype(np.float64)
+    got = mine.astype(np.float64)
+    wanted = np.where(np.isinf(held), held, theirs.astype(np.float64))
     finite = np.isfinite(wanted)
     scale = np.sqrt(np.mean(wanted[finite] ** 2)) if finite.any() else 0.0
     with np.errstate(invalid="ignore"):

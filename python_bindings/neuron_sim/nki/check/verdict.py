@@ -22,6 +22,7 @@ from ..legality.judge import collecting
 from ..legality.rules import rule_of_error, rules
 from ..legality.violations import sentence
 from ..typing.annotations import is_mutable
+from .arguments import check_arguments
 from .comparison import as_list, difference, widened
 from .values import input_sets
 
@@ -51,16 +52,10 @@ def check(
     returns what the kernel should (low-precision arrays come as fp32). legality: the level whose
     rules count. tolerance: relative, in place of the dtype's. The object has schema, kernel,
     architecture, nki_version (whose rules count, settings.nki_version()), passed, the PARTS, and
-    performance (None for a kernel that cannot run). TypeError for what is no kernel and for inputs
-    without names, ProgramError for a reference that fails.
+    performance (None for a kernel that cannot run). TypeError and ValueError for arguments that
+    cannot be used (arguments.py), ProgramError for a reference that fails.
     """
-    if not (hasattr(kernel, "call") and type(kernel).__module__.startswith("neuron_sim.")):
-        name = getattr(kernel, "__qualname__", type(kernel).__name__)
-        raise TypeError(f"check takes an NKI kernel, not '{name}': it judges no other work.")
-    given: object = inputs
-    if not isinstance(given, Mapping):
-        name = type(given).__name__
-        raise TypeError(f"check takes a dict of inputs by parameter, not '{name}'.")
+    check_arguments(kernel, inputs, reference, legality, seeds, tolerance)
     runs = list(input_sets(inputs, seeds))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of spills, which break a rule

@@ -186,17 +186,53 @@ def test_without_a_reference_nothing_is_called_correct():
     assert result["correct"] is None and result["passed"]
 
 
-@pytest.mark.parametrize("shape", [[0, 64], [128, 0]])
-def test_arrays_without_elements_are_refused_in_a_sentence(shape):
-    inputs = dict.fromkeys("ab", nt.tensor[shape, nl.float32])
-    with pytest.raises(ValueError, match="input 'a' of shape .* has no elements"):
-        neuron_sim.check(kernel, inputs, added)
+@pytest.mark.parametrize("dtype", [nl.float16, nl.float8_e5m2])
+def test_what_the_output_cannot_hold_is_infinite_in_both(dtype):
+    inputs = {name: np.full((128, 64), 3e4, dtype.numpy) for name in "ab"}
+    inputs["a"][3, 5] = inputs["b"][3, 5] = np.finfo(np.float16).max
+    assert neuron_sim.check(kernel, inputs, added)["passed"]
+    off = neuron_sim.check(kernel, inputs, lambda a, b: np.minimum(a + b, 1e4))
+    assert off["correct"]["first_wrong"]["index"] == [0, 0]
 
 
-def test_what_is_no_kernel_and_a_reference_that_fails_are_errors():
-    with pytest.raises(TypeError, match="check takes an NKI kernel, not 'added'"):
-        neuron_sim.check(added, INPUTS, added)
-    with pytest.raises(TypeError, match="check takes a dict of inputs by parameter, not 'list'"):
-        neuron_sim.check(kernel, list(INPUTS.values()), added)
+ARRAY = np.ones((128, 64), np.float32)
+
+
+@pytest.mark.parametrize("given, sentence", [
+    ({"kernel": added}, "check takes an NKI kernel, not 'added': it judges no other work."),
+    ({"kernel": None}, "check takes an NKI kernel, not 'NoneType': it judges no other work."),
+    ({"kernel": 3}, "check takes an NKI kernel, not 'int': it judges no other work."),
+    ({"kernel": lambda a: a}, "check takes an NKI kernel, not '<lambda>': it judges no other"),
+    ({"inputs": [ARRAY, ARRAY]}, "check takes a dict of inputs by parameter, not 'list'."),
+    ({"inputs": None}, "check takes a dict of inputs by parameter, not 'NoneType'."),
+    ({"inputs": "ab"}, "check takes a dict of inputs by parameter, not 'str'."),
+    ({"inputs": {1: ARRAY}}, "check takes inputs by the name of a parameter, not by 1."),
+    ({"inputs": {"a": ARRAY}}, "kernel 'kernel(a, b)': missing a required argument: 'b'."),
+    ({"inputs": dict.fromkeys("abc", ARRAY)}, "got an unexpected keyword argument 'c'."),
+    ({"inputs": {"a": nt.tensor, "b": ARRAY}}, "input 'a' is declared without a dtype"),
+    ({"inputs": {"a": nt.tensor[[0, 64], nl.float32], "b": ARRAY}},
+        "kernel 'kernel': input 'a' of shape [0, 64] has no elements."),
+    ({"inputs": {"a": nt.tensor[[-1], nl.float32], "b": ARRAY}},
+        "input 'a' has shape [-1], but sizes are whole numbers of at least 0."),
+    ({"inputs": {"a": nt.tensor[[1.5], nl.float32], "b": ARRAY}}, "has shape [1.5], but sizes"),
+    ({"inputs": {"a": np.array(["x"]), "b": ARRAY}}, "input 'a': dtype '<U1' is not supported"),
+    ({"reference": 3}, "the reference is a function, not 'int'."),
+    ({"legality": "none"}, "legality is 'none'; it must be compiler or documented or warn or off."),
+    ({"seeds": ()}, "the seeds are (), but must be a list of one or more whole numbers of at"),
+    ({"seeds": 3}, "the seeds are 3, but must be a list"),
+    ({"seeds": [0, -1]}, "the seeds are [0, -1], but must be a list"),
+    ({"seeds": "01"}, "the seeds are '01', but must be a list"),
+    ({"tolerance": -0.1}, "the tolerance is -0.1, but must be a number of at least 0."),
+    ({"tolerance": float("nan")}, "the tolerance is nan, but must be"),
+    ({"tolerance": "1"}, "the tolerance is '1', but must be"),
+])  # fmt: skip
+def test_an_argument_that_is_no_use_is_refused_in_a_sentence(given, sentence):
+    given = {"kernel": kernel, "inputs": INPUTS, "reference": added, **given}
+    with pytest.raises((TypeError, ValueError)) as caught:
+        neuron_sim.check(**given)
+    assert sentence in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_reference_that_fails_is_an_error():
     with pytest.raises(ProgramError, match="^the reference: "):
         neuron_sim.check(kernel, INPUTS, lambda a, b: a @ b)
