@@ -8,6 +8,7 @@
 #   make models   networks on the device against the CPU; writes docs/models.md; published models in
 #                 simulated time, half an hour; writes docs/whole_models.md, docs/generation.md
 #   make coverage    lines of device/ and ops/ that the core tests run
+#   make mutants    small changes of csrc/, ops/ and python_bindings/, and whether tests notice
 #   make wheel    wheels for every supported Python and torch, and an sdist, in dist/
 #   make test-wheels    those wheels in fresh environments, as users install them
 #   make docs    the site of all pages, with search and the Python interface, in build/site; runs notebooks
@@ -25,7 +26,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 # Packages are installed without compiled modules: those that are imported are compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: docs help setup setup-demo setup-lint build package wheel test-wheels demo test test-torch test-versions test-browser fuzz models test-sanitize test-threads coverage lint tidy format bench clean
+.PHONY: docs help setup setup-demo setup-lint build package wheel test-wheels demo test test-torch test-versions test-browser fuzz models test-sanitize test-threads coverage mutants lint tidy format bench clean
 .NOTPARALLEL:
 
 help:
@@ -115,6 +116,9 @@ coverage: setup
 	done; exit $$status
 
 # The types of _core, which mypy reads, are read off the installed module.
+mutants: build
+	@$(IN_VENV) python tools/mutants.py $(if $(ROOM),--room $(ROOM)) $(if $(SEED),--seed $(SEED))
+
 lint: setup-lint package
 	@$(IN_VENV) tools/build.sh --configure tidy
 	@$(IN_VENV) tools/lint.sh
