@@ -24,6 +24,13 @@ from .permutes import (
     collective_permute_implicit_reduce,
     rank_id,
 )
-from .variable import all_gather_v, all_to_all_v
+from .variable import (
+    all_gather_v,
+    all_gather_v_prepare,
+    all_gather_v_trigger,
+    all_to_all_v,
+    all_to_all_v_prepare,
+    all_to_all_v_trigger,
+)
 
 __all__ = _public_names(globals())

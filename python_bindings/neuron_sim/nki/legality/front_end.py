@@ -34,6 +34,8 @@ _SINCE = {
     **dict.fromkeys(("exponential",), "0.3"),
     **dict.fromkeys(("abs_max", "abs_min", "activate2", "prelu"), "0.4"),
     **dict.fromkeys(("fori_loop", "while_loop", "topk", "all_gather_v"), "0.6"),
+    **dict.fromkeys(("all_gather_v_prepare", "all_gather_v_trigger"), "0.7"),
+    **dict.fromkeys(("all_to_all_v_prepare", "all_to_all_v_trigger"), "0.7"),
 }
 """Functions of the language that its release notes call new, by version."""
 

@@ -70,6 +70,7 @@ class Trace(_core.TraceState):
         self.has_widened = False  # a tile is larger than the kernel declares it
         self.reductions: dict = {}  # storages that loop_reduce wrote first: its first iteration
         self.noted: list = []  # (rule, place, detail) of what nki.legality judges
+        self.prepared: Any = None  # a collective that waits for its trigger
         self.has_prints = False
         self.printed: list | None = None  # of nl.device_print, when they are part of the program
         self.control = Control(self)

@@ -221,13 +221,18 @@ def test_rank_id_selects_a_slice():
     np.testing.assert_array_equal(kernel(x), x[0])
 
 
-def test_sizes_may_come_from_a_tensor():
+@pytest.mark.parametrize("splits", [False, True])
+def test_sizes_may_come_from_a_tensor(splits):
     @nki.jit
     def kernel(x, counts, group):
         dst = nl.ndarray((8,), dtype=x.dtype, buffer=nl.shared_hbm)
         metadata = nl.ndarray((3, 2), dtype=nl.uint32, buffer=nl.shared_hbm)
         nisa.dma_copy(dst=metadata, src=counts)
-        ncc.all_to_all_v([x], [dst], group, metadata)
+        if splits:
+            prepared = ncc.all_to_all_v_prepare([x], [dst], group, metadata)
+            ncc.all_to_all_v_trigger(prepared)
+        else:
+            ncc.all_to_all_v([x], [dst], group, metadata)
         return dst, metadata
 
     xs = [np.arange(6, dtype=np.float32), np.arange(10, 16, dtype=np.float32)]

@@ -183,6 +183,36 @@ def test_metadata_have_the_documented_shape():
     )
 
 
+def test_a_prepare_has_one_trigger_and_no_other_prepare_in_between():
+    def metadata(new):
+        return new((3, 2), HBM, nl.uint32)
+
+    def prepared(x, new):
+        return ncc.all_to_all_v_prepare([x], [new()], PAIR, metadata(new))
+
+    def twice(x, new):
+        prepared(x, new)
+        prepared(x, new)
+
+    def triggered_twice(x, new):
+        first = prepared(x, new)
+        ncc.all_to_all_v_trigger(first)
+        ncc.all_to_all_v_trigger(first)
+
+    assert refused(twice) == (
+        "'all_to_all_v_prepare' comes before the trigger of 'all_to_all_v_prepare': one prepare at "
+        "a time has a slot."
+    )
+    needs = "'{0}_trigger' needs the '{0}_prepare' before it, once."
+    assert refused(triggered_twice) == needs.format("all_to_all_v")
+    assert refused(lambda x, new: ncc.all_gather_v_trigger(prepared(x, new))) == needs.format(
+        "all_gather_v"
+    )
+    assert refused(lambda x, _: ncc.all_to_all_v_trigger(x), kind=TypeError) == (
+        "'all_to_all_v_trigger' takes what 'all_to_all_v_prepare' returned, not a Tensor."
+    )
+
+
 @nki.jit
 def reduce(x, group):
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=HBM)
