@@ -10,12 +10,14 @@
 #include "device/instruction/checks.h"
 #include "device/instruction/elementwise.h"
 #include "device/instruction/rows.h"
+#include "device/isa/search/row_search.h"
 
 namespace neuron_sim {
 namespace {
 
 constexpr std::string_view kName = "nc_match_replace8";
 constexpr int kCount = 8;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 using enum NcMatchReplace8::OperandIndex;
 using enum NcMatchReplace8::AttributeIndex;
 constexpr auto kOperands = operand_table<NcMatchReplace8>();
@@ -62,31 +64,24 @@ void check(const Draft& draft, const Architecture& architecture) {
 /// Where each value is found, -1 if nowhere. Slots with equal values, from the last to the first,
 /// take successive matches.
 std::array<int64_t, kCount> matches(const float* data, int64_t count, const float* vals) {
-  constexpr int64_t kBlock = 32;
   std::array<int64_t, kCount> found{};
   found.fill(-1);
-  float least = std::numeric_limits<float>::infinity(), largest = -least;
+  FloatRange range{kInfinity, -kInfinity};
   int open = 0;  // values still to find
   for (int slot = 0; slot < kCount; ++slot) {
     if (std::isnan(vals[slot])) continue;
-    least = std::min(least, vals[slot]);
-    largest = std::max(largest, vals[slot]);
+    range.low = std::min(range.low, vals[slot]);
+    range.high = std::max(range.high, vals[slot]);
     ++open;
   }
-  for (int64_t start = 0; start < count && open > 0; start += kBlock) {
-    const int64_t end = std::min(count, start + kBlock);
-    int within = 0;
-    for (int64_t i = start; i < end; ++i) within |= data[i] >= least && data[i] <= largest ? 1 : 0;
-    if (within == 0) continue;
-    for (int64_t i = start; i < end; ++i) {
-      if (data[i] < least || data[i] > largest) continue;
-      int slot = kCount - 1;
-      while (slot >= 0 && (vals[slot] != data[i] || found[static_cast<size_t>(slot)] >= 0)) --slot;
-      if (slot < 0) continue;
-      found[static_cast<size_t>(slot)] = i;
-      --open;
-    }
-  }
+  if (open == 0) return found;
+  for_elements_within(data, count, range, [&](int64_t i) {
+    int slot = kCount - 1;
+    while (slot >= 0 && (vals[slot] != data[i] || found[static_cast<size_t>(slot)] >= 0)) --slot;
+    if (slot < 0) return true;
+    found[static_cast<size_t>(slot)] = i;
+    return --open > 0;
+  });
   return found;
 }
 

@@ -68,6 +68,40 @@ TEST(Max8, ReplacesNanByAnyNumberThatFollows) {
                               1));
 }
 
+TEST(Max8, FindsThemAmongManyEqualOnesInfinitiesAndNan) {
+  for (const int64_t elements : {8, 31, 32, 300, 1500}) {
+    for (const int64_t numbers : {int64_t{3}, elements / 2, elements}) {
+      InstructionBench bench;
+      std::vector<double> values = random_values(elements, -3, 3);
+      for (double& value : values)
+        value = std::round(value) == 3 ? INFINITY : std::round(value) + 0.0;
+      values[0] = -INFINITY;
+      std::vector<double> expected(values.begin(), values.begin() + numbers);
+      std::stable_sort(expected.begin(), expected.end(), std::greater<>());
+      expected.resize(8, NAN);
+      std::fill(values.begin() + numbers, values.end(), NAN);
+      std::rotate(values.begin(), values.begin() + elements / 3, values.end());
+      const View src = bench.tile(kSbuf, kFp32, {1, elements}, "src", values);
+      const View dst = bench.tile(kSbuf, kFp32, {1, 8}, "dst");
+      bench.run(Max8{.dst = dst, .src = src});
+      expect_values(bench.get(dst), expected);
+    }
+  }
+}
+
+TEST(Max8, KeepsTheOrderOfBothZeros) {
+  for (const int64_t elements : {9, 700}) {
+    InstructionBench bench;
+    std::vector<double> values(static_cast<size_t>(elements), -1.0);
+    for (size_t i = 0; i < 9; ++i) values[i * values.size() / 9] = i % 3 == 0 ? -0.0 : 0.0;
+    const View src = bench.tile(kSbuf, kFp32, {1, elements}, "src", values);
+    const View dst = bench.tile(kSbuf, kFp32, {1, 8}, "dst");
+    bench.run(Max8{.dst = dst, .src = src});
+    const std::vector<double> top = bench.get(dst);
+    for (size_t i = 0; i < 8; ++i) EXPECT_EQ(std::signbit(top[i]), i % 3 == 0) << i;
+  }
+}
+
 TEST(Max8, ReportsWrongSizesAndEngines) {
   InstructionBench bench;
   const auto error = [&](int64_t elements, int64_t found) {
