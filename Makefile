@@ -115,10 +115,10 @@ coverage: setup
 	    --merge-lines --sort uncovered-number --sort-reverse --fail-under-line 90 || status=1; \
 	done; exit $$status
 
-# The types of _core, which mypy reads, are read off the installed module.
 mutants: build
 	@$(IN_VENV) python tools/mutants.py $(if $(ROOM),--room $(ROOM)) $(if $(SEED),--seed $(SEED))
 
+# The types of _core, which mypy reads, are read off the installed module.
 lint: setup-lint package
 	@$(IN_VENV) tools/build.sh --configure tidy
 	@$(IN_VENV) tools/lint.sh
