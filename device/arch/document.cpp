@@ -14,13 +14,15 @@ namespace neuron_sim {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kCertainties = {"documented", "measured", "fitted",
-                                                          "assumed", "derived"};
 constexpr std::array<std::string_view, 4> kFactKeys = {"value", "unit", "source", "certainty"};
 /// Text that a file may add and that nothing reads.
 constexpr std::array<std::string_view, 2> kRemarkKeys = {"note", "date"};
 /// Further generations that the source of a fact covers.
 constexpr const char* kGenerations = "generations";
+/// Facts may also stand below this key, where older files have those that are a value alone.
+constexpr std::string_view kOverrides = "override";
+/// What `neuron-sim sweep` reads of the same file.
+constexpr std::string_view kSweep = "sweep";
 /// Length of a value that a message quotes.
 constexpr size_t kQuotedCharacters = 80;
 constexpr int64_t kLargestGeneration = 1000;
@@ -69,8 +71,10 @@ class DocumentReader {
       if (key == "base" || key == "arch") {
         if (document_.base) fail_at(file_, key, "is a second base; give one of base and arch.");
         document_.base = string_at(key, node);
-      } else if (key == "override") {
-        read_overrides(node);
+      } else if (key == kOverrides) {
+        for (const auto& [inner, change] : table_at(key, node)) read_facts(inner.str(), change);
+      } else if (key == kSweep) {
+        table_at(key, node);
       } else if (key == "name") {
         document_.name = string_at(key, node);
       } else if (key == "neuron_core") {
@@ -78,7 +82,7 @@ class DocumentReader {
       } else if (key == "generation") {
         document_.generation = generation_at(key, node);
       } else {
-        read_section(key, node);
+        read_facts(key, node);
       }
     }
     spread_engine_facts();
@@ -114,25 +118,37 @@ class DocumentReader {
     return generations;
   }
 
-  void read_overrides(const toml::node& node) {
+  const toml::table& table_at(const std::string& key, const toml::node& node) const {
     const toml::table* table = node.as_table();
-    if (table == nullptr)
-      fail_at(file_, "override", "is ", written(node), ", but must be a table.");
-    for (const auto& [name, inner] : *table) read_override(std::string(name.str()), inner);
+    if (table == nullptr) fail_at(file_, key, "is ", written(node), ", but must be a table.");
+    return *table;
   }
 
-  /// A key without quotes, dma.engines = 8, is a table within a table.
-  void read_override(const std::string& name, const toml::node& node) {
-    const std::string key = "override." + name;
-    const std::vector<std::string> facts = overridden_keys(name);
-    const toml::table* table = node.as_table();
-    if (facts.empty() && table != nullptr) {
-      for (const auto& [part, inner] : *table) {
-        read_override(text(name, ".", std::string(part.str())), inner);
-      }
+  /// `node` is a fact or a value if `key` names a fact, a value if it names a group of facts, else
+  /// a table of such keys: dma.engines = 8 without quotes is a table within a table.
+  void read_facts(std::string_view name, const toml::node& node) {
+    const std::string key(name);
+    const auto& fields = file_fields();
+    const auto same = [&](const Field& field) { return field.key == key; };
+    const auto field = std::find_if(fields.begin(), fields.end(), same);
+    if (field != fields.end() && node.is_table()) {
+      document_.facts[key] = fact_at(*field, *node.as_table());
       return;
     }
-    if (facts.empty()) fail_unknown_override(key);
+    if (!overridden_keys(key).empty()) {
+      read_override(key, node);
+      return;
+    }
+    const auto is_below = [&](std::string_view other) { return other.starts_with(key + "."); };
+    if (std::ranges::none_of(known_keys(), is_below)) {
+      fail_at(file_, key, "is unknown; allowed there: ", listed(neighbours(key)), ".");
+    }
+    for (const auto& [part, inner] : table_at(key, node)) {
+      read_facts(text(key, ".", std::string(part.str())), inner);
+    }
+  }
+
+  void read_override(const std::string& name, const toml::node& node) {
     Override change{.name = name};
     if (const auto flag = node.value_exact<bool>()) {
       change.is_flag = true;
@@ -143,41 +159,12 @@ class DocumentReader {
       change.is_factor = true;
       change.number = *factor;
     } else {
-      fail_at(file_, key, "is ", written(node),
-              ", but must be a number, true, false or a factor such as \"2x\".");
+      fail_at(file_, name, "is ", written(node),
+              ", but must be a number, true, false, a factor such as \"2x\" or, of a fact, a "
+              "table of ",
+              listed(kFactKeys), ".");
     }
     document_.overrides.push_back(std::move(change));
-  }
-
-  [[noreturn]] void fail_unknown_override(const std::string& key) const {
-    std::vector<std::string_view> names;
-    for (const FactGroup& group : fact_groups()) names.push_back(group.name);
-    fail_at(file_, key, "is unknown; allowed: the key of a fact, or one of ", listed(names), ".");
-  }
-
-  /// `node` is a fact if `key` is in the schema, else a table of facts or of such tables.
-  void read_section(const std::string& key, const toml::node& node) {
-    const auto& fields = file_fields();
-    const auto same = [&](const Field& field) { return field.key == key; };
-    const auto field = std::find_if(fields.begin(), fields.end(), same);
-    if (field != fields.end()) {
-      document_.facts[key] = fact_at(*field, node);
-      return;
-    }
-    const auto below = [&](const Field& field) { return field.key.starts_with(key + "."); };
-    if (std::none_of(fields.begin(), fields.end(), below)) {
-      const auto names_it = [&](const FactGroup& group) {
-        return text(group.name, '.').starts_with(key + ".");
-      };
-      const bool is_group = std::ranges::any_of(fact_groups(), names_it);
-      fail_at(file_, key, "is unknown", is_group ? " but below [override]" : "",
-              "; allowed there: ", listed(neighbours(key)), ".");
-    }
-    const toml::table* table = node.as_table();
-    if (table == nullptr) fail_at(file_, key, "is ", written(node), ", but must be a table.");
-    for (const auto& [name, inner] : *table) {
-      read_section(key + "." + std::string(name.str()), inner);
-    }
   }
 
   /// A fact of [engine] is one of every engine whose section does not state it.
@@ -192,28 +179,31 @@ class DocumentReader {
                   [](const auto& entry) { return entry.first.starts_with(kAllEngines); });
   }
 
+  /// What a file may state of the hardware: facts, and groups of them.
+  static std::vector<std::string_view> known_keys() {
+    std::vector<std::string_view> keys;
+    for (const Field& field : file_fields()) keys.push_back(field.key);
+    for (const FactGroup& group : fact_groups()) keys.push_back(group.name);
+    return keys;
+  }
+
   /// The names that could stand where the last part of `key` stands.
   static std::vector<std::string> neighbours(const std::string& key) {
     const size_t dot = key.rfind('.');
     const std::string prefix = dot == std::string::npos ? "" : key.substr(0, dot + 1);
     std::vector<std::string> names;
-    if (prefix.empty()) names = {"base", "arch", "name", "neuron_core", "generation", "override"};
-    for (const Field& field : file_fields()) {
-      if (!field.key.starts_with(prefix)) continue;
-      const std::string rest = field.key.substr(prefix.size());
-      const std::string name = rest.substr(0, rest.find('.'));
+    if (prefix.empty()) names = {"base", "name", "neuron_core", "generation", std::string(kSweep)};
+    for (const std::string_view known : known_keys()) {
+      if (!known.starts_with(prefix)) continue;
+      const std::string_view rest = known.substr(prefix.size());
+      const std::string name(rest.substr(0, rest.find('.')));
       if (!contains(names, name)) names.push_back(name);
     }
     return names;
   }
 
-  Fact fact_at(const Field& field, const toml::node& node) const {
-    const toml::table* table = node.as_table();
-    if (table == nullptr) {
-      fail_at(file_, field.key, "is ", written(node), ", but must be a table of ",
-              listed(kFactKeys), "; below [override] it may be a number.");
-    }
-    for (const auto& [name, inner] : *table) {
+  Fact fact_at(const Field& field, const toml::table& table) const {
+    for (const auto& [name, inner] : table) {
       if (contains(kFactKeys, name.str()) || contains(kRemarkKeys, name.str()) ||
           name.str() == kGenerations) {
         continue;
@@ -223,22 +213,22 @@ class DocumentReader {
               kGenerations, ".");
     }
     for (const std::string_view name : kFactKeys) {
-      if (!table->contains(name)) {
-        fail_at(file_, field.key + "." + std::string(name), "is missing; a value needs ",
-                listed(kFactKeys), ".");
+      if (!table.contains(name)) {
+        fail_at(file_, field.key + "." + std::string(name), "is missing; a fact needs ",
+                listed(kFactKeys), "; a value alone changes the fact of a base.");
       }
     }
     Fact fact;
-    fact.unit = string_at(field.key + ".unit", *table->get("unit"));
-    fact.source = string_at(field.key + ".source", *table->get("source"));
-    fact.certainty = string_at(field.key + ".certainty", *table->get("certainty"));
+    fact.unit = string_at(field.key + ".unit", *table.get("unit"));
+    fact.source = string_at(field.key + ".source", *table.get("source"));
+    fact.certainty = string_at(field.key + ".certainty", *table.get("certainty"));
     check_words(field, fact);  // a value in another unit is out of range for a reason
-    fact.value = value_at(field, *table->get("value"));
+    fact.value = value_at(field, *table.get("value"));
     for (const std::string_view name : kRemarkKeys) {
-      const toml::node* remark = table->get(name);
+      const toml::node* remark = table.get(name);
       if (remark != nullptr) string_at(field.key + "." + std::string(name), *remark);
     }
-    if (const toml::node* generations = table->get(kGenerations)) {
+    if (const toml::node* generations = table.get(kGenerations)) {
       fact.generations = generations_at(field.key + ".generations", *generations);
     }
     return fact;

@@ -13,7 +13,7 @@
 
 namespace neuron_sim {
 
-/// One line of the table [override].
+/// A value alone, which changes a fact of the base.
 struct Override {
   std::string name;        ///< the key of a fact, or a group of them (overrides.h)
   double number = 0;       ///< the new value, or the factor on the base's; flags are 0 or 1

@@ -1,5 +1,5 @@
 #pragma once
-// The schema of an architecture file: one table of keys. Internal to device/arch.
+// The schema of an architecture file: one table of keys.
 
 #include <array>
 #include <functional>
@@ -36,6 +36,10 @@ const std::vector<Field>& architecture_fields();
 inline constexpr std::array<std::string_view, 4> kEngineSections = {"vector", "scalar", "gpsimd",
                                                                     "sync"};
 inline constexpr std::string_view kAllEngines = "engine";
+
+/// What a fact may say of how well it is known.
+inline constexpr std::array<std::string_view, 5> kCertainties = {"documented", "measured", "fitted",
+                                                                 "assumed", "derived"};
 
 /// What a file may state: every key, and those of [engine]. Built once.
 const std::vector<Field>& file_fields();

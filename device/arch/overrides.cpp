@@ -22,8 +22,8 @@ double overridden_value(const Override& change, const Field& field, double value
                         const std::string& file) {
   const double result = change.is_factor ? value * change.number : change.number;
   const auto refuse = [&](const auto&... reason) {
-    fail(text("key 'override.", change.name, "' of architecture file '", file, "' makes '",
-              field.key, "' ", result, ", but it ", reason...));
+    fail(text("key '", change.name, "' of architecture file '", file, "' makes '", field.key, "' ",
+              result, ", but it ", reason...));
   };
   if (field.form == Form::kBoolean && (change.is_factor || !change.is_flag)) {
     refuse("must be true or false.");
@@ -56,8 +56,15 @@ std::vector<std::string> overridden_keys(std::string_view name) {
   for (const FactGroup& group : fact_groups()) {
     if (group.name == name) return {group.keys.begin(), group.keys.end()};
   }
-  if (find_field(name) == nullptr) return {};
-  return {std::string(name)};
+  if (find_field(name) != nullptr) return {std::string(name)};
+  const auto& fields = file_fields();
+  const auto same = [&](const Field& field) { return field.key == name; };
+  if (std::none_of(fields.begin(), fields.end(), same)) return {};
+  std::vector<std::string> keys;  // of [engine], which is a fact of each
+  for (const std::string_view engine : kEngineSections) {
+    keys.push_back(text(engine, name.substr(kAllEngines.size())));
+  }
+  return keys;
 }
 
 std::optional<double> factor_of(std::string_view text) {
@@ -75,8 +82,8 @@ Document with_overrides(Document document, const std::string& file) {
     for (const std::string& key : overridden_keys(change.name)) {
       const auto fact = document.facts.find(key);
       if (fact == document.facts.end()) {
-        fail(text("key 'override.", change.name, "' of architecture file '", file, "' changes '",
-                  key, "', which no base has."));
+        fail(text("key '", change.name, "' of architecture file '", file, "' changes '", key,
+                  "', which no base has."));
       }
       const Field& field = *find_field(key);
       const double before = fact->second.value;

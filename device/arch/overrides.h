@@ -1,6 +1,6 @@
 #pragma once
-// The table [override] of an architecture file: "what if" in one line per change, without unit,
-// source and certainty. Internal to device/arch.
+// Values alone in an architecture file: "what if" in one line per change, without unit, source and
+// certainty. Internal to device/arch.
 
 #include <optional>
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace neuron_sim {
 
-/// The keys that a name in [override] stands for: those of a group, or itself when it is the key
-/// of a fact; empty when it is neither.
+/// The keys that a name of an architecture file stands for: those of a group, those of the engines
+/// for a fact of [engine], itself when it is the key of another fact; else none.
 std::vector<std::string> overridden_keys(std::string_view name);
 
 /// The factor that a text such as "2x" or "0.5x" states; nothing for any other text.

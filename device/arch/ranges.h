@@ -1,5 +1,5 @@
 #pragma once
-// How large and small a value of an architecture file may be. Internal to device/arch.
+// How large and small a value of an architecture file may be.
 
 #include "device/base/bounds.h"
 

@@ -12,6 +12,7 @@
 
 #include "device/arch/architecture.h"
 #include "device/arch/fact_groups.h"
+#include "device/arch/fields.h"
 #include "device/base/errors.h"
 #include "device/base/settings.h"
 #include "device/instruction/instruction_type.h"
@@ -72,6 +73,22 @@ nb::dict fact_group_names() {
   nb::dict result;
   for (const FactGroup& group : fact_groups()) {
     result[nb::cast(group.name)] = nb::cast(group.keys);
+  }
+  return result;
+}
+
+nb::list architecture_file_keys() {
+  nb::list result;
+  for (const Field& field : file_fields()) {
+    nb::dict entry;
+    entry["key"] = field.key;
+    entry["unit"] = field.unit;
+    entry["form"] = field.form == Form::kBoolean   ? "boolean"
+                    : field.form == Form::kInteger ? "integer"
+                                                   : "number";
+    entry["least"] = field.range.least;
+    entry["most"] = field.range.most;
+    result.append(entry);
   }
   return result;
 }
@@ -198,7 +215,11 @@ NB_MODULE(_core, m) {
   m.def("architecture_facts", &architecture_facts, nb::arg("name_or_path"),
         "Every value of an architecture: key -> {value, unit, source, certainty}.");
   m.def("fact_groups", &fact_group_names,
-        "Names that [override] of an architecture file takes for several facts: name -> keys.");
+        "Names that an architecture file has for several facts: name -> keys.");
+  m.attr("CERTAINTIES") =
+      nb::cast(std::vector<std::string_view>(kCertainties.begin(), kCertainties.end()));
+  m.def("architecture_file_keys", &architecture_file_keys,
+        "The facts that an architecture file may state: {key, unit, form, least, most} of each.");
   m.def("settings", &settings_table, "(name, values, meaning) of all environment variables.");
   m.def(
       "setting",

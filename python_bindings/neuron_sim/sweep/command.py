@@ -5,10 +5,11 @@
   neuron-sim sweep model:resnet18 --over batch=1:16:x2 --over arch=trn1,trn2 --csv out.csv
   neuron-sim sweep kernels.py:matmul --over K=512:4096:512 --pareto latency_us,sbuf_bytes
 
-TARGET is FILE.py:FUNCTION or model:NAME. FUNCTION is an NKI kernel whose arrays --input declares,
+TARGET is FILE.py:FUNCTION, model:NAME or a TOML file that says all of it in a table [sweep], and
+the chip beside it (docs/profiling.md). FUNCTION is an NKI kernel whose arrays --input declares,
 or a function that returns `kernel.traced(...)`. Parameters are its arguments, sizes that inputs
 name, options of `neuron-sim model`; `arch`; and facts of the architecture, `arch.KEY`, with values
-as in [override] of an architecture file: numbers, or factors such as 2x. Where the command line
+as in an architecture file: numbers, or factors such as 2x. Where the command line
 gives none, FILE.py may: PARAMETERS = {"tile": [128, 256]}, INPUTS = {"a": "bfloat16[128, 512]"}.
 
 Results are kept in a file as they come: the same command continues after Ctrl-C.
@@ -29,6 +30,7 @@ from neuron_sim.sweep.plot import plot
 from neuron_sim.sweep.point import loaded_module
 from neuron_sim.sweep.run import SweepRows, run_sweep
 from neuron_sim.sweep.study import MODEL, Study, Value
+from neuron_sim.sweep.study_file import read_study
 from neuron_sim.sweep.values import parse_parameter
 from neuron_sim.sweep.workers import workers
 from neuron_sim.terminal.arguments import add_architecture, chosen_architecture, print_result
@@ -70,7 +72,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_study_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments that say what is timed, of `neuron-sim tune` too."""
-    parser.add_argument("target", metavar="TARGET", help=f"FILE.py:FUNCTION or {MODEL}NAME")
+    parser.add_argument(
+        "target", metavar="TARGET", help=f"FILE.py:FUNCTION, {MODEL}NAME or FILE.toml"
+    )
     parser.add_argument(
         "--over",
         action="append",
@@ -101,12 +105,20 @@ def study_of(arguments: argparse.Namespace) -> Study:
     for text in arguments.input:
         name, _, form = text.partition("=")
         inputs[name.strip()] = form
-    if not arguments.target.startswith(MODEL):
-        declared = declarations(arguments.target)
-        parameters, inputs = parameters or declared[0], inputs or declared[1]
+    target, chip = arguments.target, None
+    if target.endswith(".toml"):
+        declared = read_study(target)
+        parameters, inputs = parameters or declared.parameters, inputs or declared.inputs
+        target, chip = declared.target, declared.architecture
+        if chip is not None and arguments.arch is not None:
+            raise ValueError(f"'{chip}' describes the chip already; leave out --arch.")
+    if not target.startswith(MODEL):
+        of_kernel = declarations(target)
+        parameters, inputs = parameters or of_kernel[0], inputs or of_kernel[1]
     if not parameters:
         raise ValueError("there is nothing to sweep: give --over NAME=VALUE,...")
-    return Study(arguments.target, parameters, inputs, chosen_architecture(arguments.arch))
+    chip = chip or chosen_architecture(arguments.arch)
+    return Study(target, parameters, inputs, chip)
 
 
 def declarations(target: str) -> tuple[dict[str, tuple[Value, ...]], dict[str, str]]:
@@ -115,7 +127,8 @@ def declarations(target: str) -> tuple[dict[str, tuple[Value, ...]], dict[str, s
     if not os.path.isfile(file):
         near = did_you_mean_file(file)
         raise ValueError(
-            f"there is no file '{file}'{near}; TARGET is FILE.py:FUNCTION or {MODEL}NAME."
+            f"there is no file '{file}'{near}; TARGET is FILE.py:FUNCTION, {MODEL}NAME or "
+            "FILE.toml."
         )
     module = loaded_module(os.path.abspath(file), os.stat(file).st_mtime_ns)
     parameters = getattr(module, "PARAMETERS", {})

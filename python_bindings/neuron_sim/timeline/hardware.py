@@ -67,8 +67,8 @@ def architecture(
         print(chip.fact("clocks.tensor").value, chip.differences("trn2"))
 
     name: None: what the environment names, else the default. overrides: a number, or a factor such
-    as "2x", by the key of a fact or the name of a group of them ([override] of an architecture
-    file). The copy is a file that lasts as long as this process.
+    as "2x", by the key of a fact or the name of a group of them, as in an architecture file. The
+    copy is a file that lasts as long as this process.
 
     ValueError for a name, key or value that the model does not take.
     """
@@ -85,8 +85,8 @@ def architecture(
 
 
 def override_file(base: str, changes: Mapping[str, int | float | str], name: str) -> str:
-    """The text of an architecture file: a base and its [override]s."""
-    lines = [f"base = {json.dumps(base)}", f"name = {json.dumps(name)}", "[override]"]
+    """The text of an architecture file: a base and what differs from it."""
+    lines = [f"base = {json.dumps(base)}", f"name = {json.dumps(name)}"]
     lines += [f"{json.dumps(key)} = {json.dumps(value)}" for key, value in changes.items()]
     return "\n".join(lines) + "\n"
 

@@ -1,4 +1,4 @@
-// The table [override] of an architecture file: "what if" in one line per change.
+// Values alone in an architecture file: "what if" in one line per change.
 
 #include <gtest/gtest.h>
 
@@ -19,15 +19,9 @@ using test::message_of;
 using test::read;
 using test::read_trn2_with;
 
-Architecture overridden(const std::string& lines) { return read_trn2_with("[override]\n" + lines); }
-
-void expect_override_refused(const std::string& lines, const std::vector<std::string>& parts) {
-  expect_refused("[override]\n" + lines, parts);
-}
-
 TEST(Overrides, AFactorMultipliesTheBasesValue) {
   const Architecture base = read_trn2_with("");
-  const Architecture changed = overridden("\"dma.hbm_bytes_per_nanosecond\" = \"2x\"\n");
+  const Architecture changed = read_trn2_with("\"dma.hbm_bytes_per_nanosecond\" = \"2x\"\n");
   for (const auto& [key, each] : base.facts()) {
     const double factor = key == "dma.hbm_bytes_per_nanosecond" ? 2 : 1;
     EXPECT_EQ(changed.facts().at(key).value, factor * each.value) << key;
@@ -36,7 +30,7 @@ TEST(Overrides, AFactorMultipliesTheBasesValue) {
 
 TEST(Overrides, AnOverriddenFactIsAssumedAndItsSourceSaysWhatItWas) {
   const Fact before = read_trn2_with("").facts().at("clocks.vector");
-  const Fact after = overridden("\"clocks.vector\" = \"0.5x\"\n").facts().at("clocks.vector");
+  const Fact after = read_trn2_with("\"clocks.vector\" = \"0.5x\"\n").facts().at("clocks.vector");
   EXPECT_EQ(after.value, 0.5 * before.value);
   EXPECT_EQ(after.unit, before.unit);
   EXPECT_EQ(after.certainty, "assumed");
@@ -45,7 +39,7 @@ TEST(Overrides, AnOverriddenFactIsAssumedAndItsSourceSaysWhatItWas) {
 
 TEST(Overrides, NumbersAndFlagsReplaceTheBasesValue) {
   const Architecture changed =
-      overridden("dma.engines = 32\nclocks.vector = 2\nfeatures.clock_gating = false\n");
+      read_trn2_with("dma.engines = 32\nclocks.vector = 2\nfeatures.clock_gating = false\n");
   EXPECT_EQ(changed.facts().at("dma.engines").value, 32);
   EXPECT_EQ(changed.clocks.vector.value, 2);
   EXPECT_FALSE(changed.features.clock_gating);
@@ -56,7 +50,7 @@ TEST(Overrides, AGroupChangesAllItsFacts) {
   for (const FactGroup& group : fact_groups()) {
     const std::string factor = group.name == "sbuf.size" ? "2x" : "0.5x";
     const Architecture changed =
-        overridden("\"" + std::string(group.name) + "\" = \"" + factor + "\"\n");
+        read_trn2_with("\"" + std::string(group.name) + "\" = \"" + factor + "\"\n");
     for (const std::string_view key : group.keys) {
       const double before = base.facts().at(std::string(key)).value;
       EXPECT_EQ(changed.facts().at(std::string(key)).value, before * (factor == "2x" ? 2 : 0.5));
@@ -74,45 +68,66 @@ TEST(Overrides, GroupsNameFactsAndAreNoneThemselves) {
 }
 
 TEST(Overrides, ArchIsAnotherNameOfBase) {
-  const Architecture mine =
-      read({{"trn2", builtin_text("trn2")},
-            {"mine", "arch = \"trn2\"\n[override]\n\"hbm.bandwidth\" = \"2x\"\n"}},
-           "mine");
+  const Architecture mine = read(
+      {{"trn2", builtin_text("trn2")}, {"mine", "arch = \"trn2\"\n\"hbm.bandwidth\" = \"2x\"\n"}},
+      "mine");
   EXPECT_EQ(mine.name, "mine");
   EXPECT_EQ(mine.facts().at("dma.hbm_bytes_per_nanosecond").value, 1432);
   expect_refused("arch = \"trn2\"\n", {"second base"});  // after base = "trn2"
 }
 
 TEST(Overrides, AFileMayBuildOnAnOverriddenOne) {
-  const Architecture last =
-      read({{"trn2", builtin_text("trn2")},
-            {"first", "base = \"trn2\"\n[override]\n\"dma.engines\" = \"2x\"\n"},
-            {"last", "base = \"first\"\n[override]\n\"dma.engines\" = \"2x\"\n"}},
-           "last");
+  const Architecture last = read({{"trn2", builtin_text("trn2")},
+                                  {"first", "base = \"trn2\"\n\"dma.engines\" = \"2x\"\n"},
+                                  {"last", "base = \"first\"\n\"dma.engines\" = \"2x\"\n"}},
+                                 "last");
   EXPECT_EQ(last.facts().at("dma.engines").value, 64);
 }
 
 TEST(Overrides, AFactOfTheSameFileIsOverriddenToo) {
-  const Architecture mine =
-      read_trn2_with(fact("dma.engines", "8", "1") + "[override]\n\"dma.engines\" = \"3x\"\n");
-  EXPECT_EQ(mine.facts().at("dma.engines").value, 24);
+  const Architecture mine = read_trn2_with("dma.bandwidth = \"3x\"\n" +
+                                           fact("dma.bytes_per_nanosecond", "8", "bytes/ns"));
+  EXPECT_EQ(mine.facts().at("dma.bytes_per_nanosecond").value, 24);
 }
 
 TEST(Overrides, WhatCannotBeIsRefusedAndNamed) {
-  expect_override_refused("\"dma.engine\" = 3\n",
-                          {"'override.dma.engine'", "unknown", "hbm.bandwidth"});
-  expect_override_refused("dma.engine = 3\n", {"'override.dma.engine'", "unknown"});
-  expect_override_refused("\"dma.engines\" = \"1.03x\"\n",
-                          {"'dma.engines'", "16.48", "must be an integer"});
-  expect_override_refused("\"dma.engines\" = 0\n", {"'dma.engines'", "from 1 to 1024"});
-  expect_override_refused("\"dma.engines\" = \"65x\"\n", {"1040", "from 1 to 1024"});
-  EXPECT_EQ(overridden("\"dma.engines\" = \"64x\"\n").facts().at("dma.engines").value, 1024);
-  expect_override_refused("\"dma.engines\" = true\n", {"is a number"});
-  expect_override_refused("\"features.clock_gating\" = 1\n", {"true or false"});
-  expect_override_refused("\"features.clock_gating\" = \"2x\"\n", {"true or false"});
-  expect_override_refused("\"clocks.vector\" = nan\n", {"'clocks.vector'", "from"});
-  expect_override_refused("\"clocks.tensor_cold\" = 3\n", {"'clocks.tensor_cold.value'"});
+  expect_refused("\"dma.engine\" = 3\n", {"'dma.engine'", "unknown", "engines", "bandwidth"});
+  expect_refused("dma.engine = 3\n", {"'dma.engine'", "unknown"});
+  expect_refused("\"dma.engines\" = \"1.03x\"\n", {"'dma.engines'", "16.48", "must be an integer"});
+  expect_refused("\"dma.engines\" = 0\n", {"'dma.engines'", "from 1 to 1024"});
+  expect_refused("\"dma.engines\" = \"65x\"\n", {"1040", "from 1 to 1024"});
+  EXPECT_EQ(read_trn2_with("\"dma.engines\" = \"64x\"\n").facts().at("dma.engines").value, 1024);
+  expect_refused("\"dma.engines\" = true\n", {"is a number"});
+  expect_refused("\"features.clock_gating\" = 1\n", {"true or false"});
+  expect_refused("\"features.clock_gating\" = \"2x\"\n", {"true or false"});
+  expect_refused("\"clocks.vector\" = nan\n", {"'clocks.vector'", "from"});
+  expect_refused("\"clocks.tensor_cold\" = 3\n", {"'clocks.tensor_cold.value'"});
+}
+
+TEST(Overrides, AValueAloneOfEngineChangesEveryEngine) {
+  const Architecture changed = read_trn2_with("engine.psum_latency = 7\nvector.psum_latency = 8\n");
+  for (const std::string_view engine : kEngineSections) {
+    const std::string key = std::string(engine) + ".psum_latency";
+    EXPECT_EQ(changed.facts().at(key).value, engine == "vector" ? 8 : 7) << key;
+  }
+}
+
+TEST(Overrides, OlderFilesHaveThemBelowOverride) {
+  const std::string lines = "dma.engines = 32\n\"hbm.bandwidth\" = \"2x\"\n";
+  const Architecture plain = read_trn2_with(lines);
+  const Architecture older = read_trn2_with("[override]\n" + lines);
+  for (const auto& [key, each] : plain.facts()) {
+    EXPECT_EQ(older.facts().at(key).value, each.value) << key;
+    EXPECT_EQ(older.facts().at(key).source, each.source) << key;
+  }
+  EXPECT_EQ(plain.facts().at("dma.engines").value, 32);
   expect_refused("override = 3\n", {"'override'", "table"});
+  expect_refused("[override]\ndma.engine = 3\n", {"'dma.engine'", "unknown"});
+}
+
+TEST(Overrides, ASweepOfTheSameFileIsNoFact) {
+  EXPECT_EQ(read_trn2_with("dma.engines = 32\n[sweep]\ntarget = \"a.py:b\"\n").dma.engines, 32);
+  expect_refused("sweep = 3\n", {"'sweep'", "table"});
 }
 
 TEST(Overrides, OnlyPositiveNumbersBeforeAnXAreFactors) {
@@ -121,14 +136,14 @@ TEST(Overrides, OnlyPositiveNumbersBeforeAnXAreFactors) {
   EXPECT_EQ(factor_of("1e3x"), 1000);
   for (const char* text : {"", "x", "2", "2 x", "0x", "-1x", "infx", "nanx", "2xx", "ax"}) {
     EXPECT_FALSE(factor_of(text)) << text;
-    expect_override_refused("\"clocks.vector\" = \"" + std::string(text) + "\"\n",
-                            {"'override.clocks.vector'", "\"2x\""});
+    expect_refused("\"clocks.vector\" = \"" + std::string(text) + "\"\n",
+                   {"'clocks.vector'", "\"2x\""});
   }
 }
 
 TEST(Overrides, AnOverrideWithoutABaseNeedsTheFactInItsFile) {
   EXPECT_NE(message_of([&] {
-              read({{"mine", "[override]\n\"dma.engines\" = 3\n"}}, "mine");
+              read({{"mine", "\"dma.engines\" = 3\n"}}, "mine");
             }).find("'dma.engines', which no base has"),
             std::string::npos);
 }

@@ -68,7 +68,7 @@ TEST(Schema, UnknownKeysAreRefusedWithTheAllowedOnes) {
                  {"'limit'", "unknown", "limits", "features", "generation"});
   expect_refused(fact("semaphore.wake.dma.dma", "1", "ns"),
                  {"'semaphore.wake.dma.dma'", "tensor, vector, scalar, gpsimd, sync."});
-  expect_refused("bases = \"trn1\"\n", {"'bases'", "base, arch, name"});
+  expect_refused("bases = \"trn1\"\n", {"'bases'", "base, name", "hbm, sbuf"});
   expect_refused(fact("limits.cores", "3", "1") + "units = \"1\"\n",
                  {"'limits.cores.units'", "value, unit, source, certainty"});
   EXPECT_EQ(read_trn2_with(fact("limits.cores", "3", "1") + "note = \"why\"\n").limits.cores, 3);
@@ -85,7 +85,8 @@ TEST(Schema, WrongTypesAreRefused) {
       << "an integer is a number";
   EXPECT_FALSE(read_trn2_with(fact("features.clock_gating", "false", "1")).features.clock_gating);
   expect_refused("limits = 3\n", {"'limits'", "3", "table"});
-  expect_refused("limits.cores = 3\n", {"'limits.cores'", "3", "table"});
+  expect_refused("limits.cores = [3]\n", {"'limits.cores'", "[ 3 ]", "number", "table"});
+  expect_refused("hbm = 3\n", {"'hbm'", "3", "table"});
   expect_refused("name = 3\n", {"'name'", "3", "string"});
   expect_refused("name = \"\"\n", {"'name'", "empty"});
   expect_refused("generation = \"3\"\n", {"'generation'", "integer"});

@@ -8,7 +8,7 @@ from neuron_sim import _core
 from neuron_sim.command_line import main
 from neuron_sim.terminal.arguments import ARCHITECTURE_FORMS, add_architecture
 
-FASTER = 'arch = "trn2"\n[override]\n"hbm.bandwidth" = "2x"\nfeatures.clock_gating = false\n'
+FASTER = 'base = "trn2"\n"hbm.bandwidth" = "2x"\nfeatures.clock_gating = false\n'
 
 
 @pytest.fixture

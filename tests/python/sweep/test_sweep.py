@@ -68,7 +68,7 @@ def test_an_architecture_fact_is_changed_for_its_points_only():
 
 def test_architectures_are_a_parameter(tmp_path):
     mine = tmp_path / "mine.toml"
-    mine.write_text('arch = "trn1"\n[override]\n"dma.bandwidth" = "2x"\n')
+    mine.write_text('base = "trn1"\n"dma.bandwidth" = "2x"\n')
     study = Study(SCALED, {"arch": ("trn1", str(mine), "trn2"), "factor": (2,)},
                   {"x": "float32[128, 8192]"})  # fmt: skip
     first, faster, other = (row["body_us"] for row in run_sweep(study))
@@ -153,10 +153,10 @@ def test_other_inputs_sources_or_facts_are_timed_anew(tmp_path, counted):
         return len(counted) - before
 
     mine = tmp_path / "mine.toml"
-    mine.write_text('arch = "trn2"\n')
+    mine.write_text('base = "trn2"\n')
     assert (timed(), timed(), timed(size=65), timed("trn1")) == (1, 0, 1, 1)
     assert timed(str(mine)) == 0, "the same facts under another name"
-    mine.write_text('arch = "trn2"\n[override]\n"hbm.bandwidth" = "2x"\n')
+    mine.write_text('base = "trn2"\n"hbm.bandwidth" = "2x"\n')
     assert timed(str(mine)) == 1
     kernels.write_text(FILE.read_text() + "\n# changed\n")
     assert timed() == 1

@@ -102,7 +102,7 @@ def test_a_row_has_the_interval_that_run_prints(capsys):
 
 @pytest.mark.parametrize(("over", "sentence"), [
     ("factr=1,2", "kernel 'scaled' has no parameter 'factr' (did you mean factor?)."),
-    ("arch.hbm.bandwith=1x,2x", "is unknown; allowed: the key of a fact"),
+    ("arch.hbm.bandwith=1x,2x", "is unknown; allowed there: bandwidth, size"),
     ("arch.hbm.bandwidth=0x,0", "hbm.bandwidth"),
 ])  # fmt: skip
 @pytest.mark.parametrize("command", ["sweep", "tune"])

@@ -76,7 +76,7 @@ def test_unused_partitions_are_found(partitions, found):
 
 def test_partitions_are_unused_below_those_of_the_architecture(tmp_path):
     wide = tmp_path / "wide.toml"
-    wide.write_text('base = "trn2"\n[override]\n"limits.partitions" = "2x"\n')
+    wide.write_text('base = "trn2"\n"limits.partitions" = "2x"\n')
     builder = _core.Builder("half", str(wide))
     builder.memset(builder.sbuf("tile", [128, 512]), 1.0)
     found = advise(builder.finish()).findings

@@ -60,16 +60,14 @@ def test_an_unknown_architecture_is_refused():
         neuron_sim.architecture("trn1").fact("speed")
 
 
-def test_a_bare_number_is_led_to_the_table_for_it(tmp_path):
+def test_a_value_alone_changes_a_fact_of_the_base_or_is_named(tmp_path):
     chip = tmp_path / "chip.toml"
-    chip.write_text('base = "trn2"\n[override]\ndma.engines = 8\n')
-    assert neuron_sim.architecture(chip).fact("dma.engines").value == 8
+    for table in ("dma.engines = 8", "[override]\ndma.engines = 8"):
+        chip.write_text(f'base = "trn2"\n{table}\n')
+        assert neuron_sim.architecture(chip).fact("dma.engines").value == 8
     for table, sentence in (
-        (
-            "dma.engines = 8",
-            r"'dma.engines' .* is 8, but must be a table .*; below \[override\]",
-        ),
-        ("hbm.bandwidth = 800", r"'hbm' .* is unknown but below \[override\]; allowed there: base"),
+        ("dma.engines = [8]", r"'dma.engines' .* is \[ 8 \], but must be a number, .* a table"),
+        ("hbm.speed = 800", "'hbm.speed' .* is unknown; allowed there: bandwidth, size"),
         ("hbn.bandwidth = 800", "'hbn' .* is unknown; allowed there: base"),
     ):
         chip.write_text(f'base = "trn2"\n{table}\n')

@@ -5,14 +5,17 @@
   neuron-sim arch diff trn2 mine.toml
 
 ARCH, A and B are what --arch takes: a name or a TOML file. PATTERN is a glob
-over the keys of facts, or one of the names that [override] takes for several, such as
-hbm.bandwidth.
+over the keys of facts, or one of the names that stand for several, such as hbm.bandwidth. An
+editor checks and completes a file with the schema, which its first line names:
+
+  neuron-sim arch schema > neuron_sim.schema.json    # and in mine.toml: #:schema neuron_sim.schema.json
 """
 
 from __future__ import annotations
 
 import argparse
 import fnmatch
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,6 +35,7 @@ from neuron_sim.terminal.exit_codes import SUCCESS
 from neuron_sim.terminal.json_output import add_json
 from neuron_sim.terminal.suggestions import did_you_mean
 from neuron_sim.terminal.tables import print_table
+from neuron_sim.timeline.file_schema import file_schema
 from neuron_sim.timeline.hardware import fact_value
 from neuron_sim.timeline.peaks import dma_bandwidth, hbm_bandwidth, peak_operations
 
@@ -68,12 +72,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     diff.add_argument("first", metavar="A", help=ARCHITECTURE_FORMS)
     diff.add_argument("second", metavar="B", help="the same")
     add_exit_code(diff)
+    add_command(
+        commands,
+        "schema",
+        "the JSON schema of TOML files, for editors",
+        "neuron-sim arch schema > neuron_sim.schema.json",
+    )
     for each in (listing, show, diff):
         add_json(each)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """An exit code. ValueError for what is not there."""
+    if arguments.command == "schema":
+        print(json.dumps(file_schema(), indent=1))
+        return SUCCESS
     if arguments.command == "list":
         rows = [summary(name) for name in _core.architectures()]
     elif arguments.command == "show":
