@@ -35,12 +35,23 @@ bool multiplies(const Demand& demand) {
 
 int64_t bytes_of(const Operand& operand) { return elements_of(operand) * itemsize(operand.dtype); }
 
+/// Whether an operand that a matmul reads has elements of 32 bits.
+bool reads_fp32(const Program& program, const Instruction& instruction) {
+  for (const Operand& operand : program.operands_of(instruction)) {
+    if (operand.present() && !operand.writes() && itemsize(operand.dtype) == 4) return true;
+  }
+  return false;
+}
+
 void count_matmul(const Program& program, const Instruction& instruction, int64_t instances,
                   ProgramCounters& counters) {
   const Demand& demand = program.demands[instruction.demand];
   counters.matmul_instructions += instances;
   if (const int64_t products = product_multiply_accumulates(demand); products > 0) {
     counters.multiply_accumulates += instances * products;
+    if (reads_fp32(program, instruction)) {
+      counters.fp32_multiply_accumulates += instances * products;
+    }
     return;
   }
   // The data passes an identity of its own number of partitions.

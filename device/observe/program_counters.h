@@ -25,6 +25,7 @@ struct ProgramCounters {
   DescriptorTraffic static_dma, hardware_dynamic_dma, software_dynamic_dma;
   int64_t matmul_instructions = 0;
   int64_t multiply_accumulates = 0;            ///< of nc_matmul
+  int64_t fp32_multiply_accumulates = 0;       ///< those of them whose operands have 32 bits
   int64_t transpose_multiply_accumulates = 0;  ///< of transposes on the Tensor engine, separately
   int64_t psum_to_sbuf_instructions = 0;       ///< that read PSUM and write SBUF
   int64_t psum_to_sbuf_bytes = 0;              ///< that those read from PSUM

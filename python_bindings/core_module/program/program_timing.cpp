@@ -132,6 +132,7 @@ nb::dict counters_by_name(const ProgramCounters& counters) {
   add_descriptors("software_dynamic_dma", counters.software_dynamic_dma);
   result["matmul_instructions"] = counters.matmul_instructions;
   result["multiply_accumulates"] = counters.multiply_accumulates;
+  result["fp32_multiply_accumulates"] = counters.fp32_multiply_accumulates;
   result["transpose_multiply_accumulates"] = counters.transpose_multiply_accumulates;
   result["psum_to_sbuf_instructions"] = counters.psum_to_sbuf_instructions;
   result["psum_to_sbuf_bytes"] = counters.psum_to_sbuf_bytes;

@@ -46,6 +46,11 @@ FAILS = "all points fail, or the file of TARGET does"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_study_arguments(parser)
+    parser.add_argument(
+        "--energy",
+        action="store_true",
+        help="add columns of energy and area of kernels, assumed from figures of other chips",
+    )
     parser.add_argument("--csv", metavar="FILE", help="write the table as CSV")
     parser.add_argument(
         "--plot", metavar="FILE", help="draw a curve or a heat map of --figure (png, svg, pdf)"
@@ -118,7 +123,7 @@ def study_of(arguments: argparse.Namespace) -> Study:
     if not parameters:
         raise ValueError("there is nothing to sweep: give --over NAME=VALUE,...")
     chip = chip or chosen_architecture(arguments.arch)
-    return Study(target, parameters, inputs, chip)
+    return Study(target, parameters, inputs, chip, getattr(arguments, "energy", False))
 
 
 def declarations(target: str) -> tuple[dict[str, tuple[Value, ...]], dict[str, str]]:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from neuron_sim import _core, settings
 from neuron_sim.run import aliases
+from neuron_sim.sweep.energy import energy_figures
 from neuron_sim.sweep.inputs import declared_input, size_names
 from neuron_sim.sweep.study import ARCHITECTURE, MODEL, Point, Study, Value
 from neuron_sim.terminal.exit_codes import failures_of, sentence_of
@@ -129,7 +130,11 @@ def _kernel_figures(study: Study, function: Any, point: Point) -> dict[str, Any]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return kernel_figures(_kernels(study, function, point))
+            kernels = _kernels(study, function, point)
+            figures = kernel_figures(kernels)
+            if study.has_energy:
+                figures |= energy_figures(kernels, study.architecture)
+            return figures
     except Exception as error:  # of the chip's limits, or of the kernel's own code
         return {"error": sentence_of(error)}
 

@@ -46,15 +46,22 @@ class Study:
     and products of them."""
     architecture: str = _core.DEFAULT_ARCHITECTURE
     """A name or a TOML file."""
+    has_energy: bool = False
+    """Whether figures of kernels have energy and area too (sweep.energy)."""
 
     def __post_init__(self) -> None:
-        """ValueError for a target without a function, a parameter without values, or a grid that
-        is too large."""
+        """ValueError for a target without a function, a parameter without values, a grid that is
+        too large, or energy of a model."""
         file, _, function = self.target.rpartition(":")
         if not file or not function:
             raise ValueError(
                 f"target '{self.target}' must be FILE.py:FUNCTION or {MODEL}NAME of `neuron-sim "
                 "model`."
+            )
+        if self.has_energy and self.is_model:
+            raise ValueError(
+                f"energy is counted of kernels, and '{self.target}' is a model: `neuron-sim model` "
+                "does not tell the bytes of SBUF and PSUM."
             )
         for name, values in self.parameters.items():
             if not values:
@@ -83,7 +90,7 @@ class Study:
     def keys(self, points: Iterable[Point]) -> list[str]:
         """The identities of points for files of results: digests of all that figures follow from,
         which is the target's file, inputs, facts of the architecture, and the simulator itself."""
-        common = [self._origin, sorted(self.inputs.items()), _simulator()]
+        common = [self._origin, sorted(self.inputs.items()), _simulator(), self.has_energy]
         values: dict[str, Any] = {}
         keys = []
         for point in points:
@@ -112,4 +119,5 @@ class Study:
             "parameters": {name: list(values) for name, values in self.parameters.items()},
             "inputs": dict(self.inputs),
             "architecture": self.architecture,
+            "has_energy": self.has_energy,
         }

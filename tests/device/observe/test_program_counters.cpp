@@ -15,6 +15,33 @@ namespace {
 
 constexpr int64_t kRows = 32, kColumns = 16, kMoving = 64, kItem = 4;
 
+/// What one product of elements of a dtype counts.
+ProgramCounters counted_product(Dtype dtype) {
+  Builder builder("product", load_architecture("trn2"));
+  const View input = builder.argument("input", {kRows, kColumns + kMoving}, dtype);
+  const View output = builder.argument("output", {kColumns, kMoving}, Dtype::kFloat32);
+  const View data = builder.sbuf("data", {kRows, kColumns + kMoving}, dtype);
+  const View sum = builder.psum("sum", {kColumns, kMoving}, Dtype::kFloat32);
+  const View result = builder.sbuf("result", {kColumns, kMoving}, Dtype::kFloat32);
+  builder.emit(DmaCopy{.dst = data, .src = input});
+  builder.emit(NcMatmul{.dst = sum,
+                        .stationary = data.slice(1, 0, kColumns),
+                        .moving = data.slice(1, kColumns, kMoving)});
+  builder.emit(TensorCopy{.dst = result, .src = sum});
+  builder.emit(DmaCopy{.dst = output, .src = result});
+  return program_counters(*builder.finish());
+}
+
+TEST(ProgramCounters, KeepProductsOf32BitsApart) {
+  const int64_t products = kRows * kColumns * kMoving;
+  const ProgramCounters wide = counted_product(Dtype::kFloat32);
+  EXPECT_EQ(wide.multiply_accumulates, products);
+  EXPECT_EQ(wide.fp32_multiply_accumulates, products);
+  const ProgramCounters narrow = counted_product(Dtype::kBfloat16);
+  EXPECT_EQ(narrow.multiply_accumulates, products);
+  EXPECT_EQ(narrow.fp32_multiply_accumulates, 0);
+}
+
 TEST(ProgramCounters, MultiplyLoopsOut) {
   Builder builder("products", load_architecture("trn2"));
   const View input = builder.argument("input", {kRows, kColumns + kMoving}, Dtype::kFloat32);
