@@ -8,7 +8,7 @@ ARCH, A and B are what --arch takes: a name or a TOML file. PATTERN is a glob
 over the keys of facts, or one of the names that stand for several, such as hbm.bandwidth. An
 editor checks and completes a file with the schema, which its first line names:
 
-  neuron-sim arch schema > neuron_sim.schema.json    # and in mine.toml: #:schema neuron_sim.schema.json
+  neuron-sim arch schema > neuron_sim.schema.json    # in mine.toml: #:schema neuron_sim.schema.json
 """
 
 from __future__ import annotations
