@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from time import monotonic
 from typing import Any
 
 from neuron_sim.terminal.tables import cell
@@ -17,12 +16,8 @@ MOST_SHOWN = 5
 _SAME = 1e-3
 """Relative distance of times up to which two changes count as one."""
 MOST_INSTANCES = 400_000
-"""Executed instructions of all programs that are tried for one kernel: some ten seconds."""
-
-
-MOST_SECONDS = 30.0
-"""After which no further change is tried, however few instructions there were: tiles that do not
-fit take the compiler's passes long."""
+"""Executed instructions of all programs that are tried for one kernel: some ten seconds. No clock
+ends the trial, so that the list of changes is the same on every host."""
 
 
 @dataclass(frozen=True)
@@ -69,25 +64,31 @@ class Change:
 
 def changes_of(program: Any, trials: Iterable[Trial]) -> list[Change]:
     """The trials that save at least LEAST_SAVED of a program's time, most first; of those with one
-    title the best. Later trials are left out once the others had MOST_INSTANCES."""
-    body = program.time()["body_us"]
+    title the best. Later trials are left out once the others had
+    MOST_INSTANCES; one that fails counts as many as the program itself has."""
+    own = program.time()
+    body, left = own["body_us"], MOST_INSTANCES
     best: dict[str, tuple[float, Trial, Any]] = {}
-    instances, end = 0, monotonic() + MOST_SECONDS
     for trial in trials:
-        if monotonic() > end:
+        if left <= 0:
             break
-        changed = _made(trial) if instances < MOST_INSTANCES else None
+        try:
+            changed = _made(trial)
+        except Exception:  # of the kernel's own checks, or of the chip's limits
+            left -= own["instructions"]
+            continue
         if changed is None:
             continue
         timing = changed.time()
-        instances += timing["instructions"]
+        left -= timing["instructions"]
         time = timing["body_us"]
         if time <= body * (1 - LEAST_SAVED) and time < best.get(trial.title, (body,))[0]:
             if trial.holds():
                 best[trial.title] = time, trial, changed
-    ranked = _apart(sorted(best.values(), key=lambda each: each[0]))[:MOST_SHOWN]
-    before = program.shares_by_source() if ranked else []
-    return [_change(before, body, *each) for each in ranked]
+    ranked = _apart(sorted(best.values(), key=lambda each: each[0]))
+    shown = ranked[:MOST_SHOWN]
+    before = program.shares_by_source() if shown else []
+    return [_change(before, body, *each) for each in shown]
 
 
 def _apart(ranked: Sequence[tuple[float, Trial, Any]]) -> list[tuple[float, Trial, Any]]:
@@ -102,10 +103,7 @@ def _apart(ranked: Sequence[tuple[float, Trial, Any]]) -> list[tuple[float, Tria
 def _made(trial: Trial) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of spills, say: whoever wrote the kernel did not ask
-        try:
-            return trial.program()
-        except Exception:  # of the kernel's own checks, or of the chip's limits
-            return None
+        return trial.program()
 
 
 def _change(before: Sequence[Any], body: float, time: float, trial: Trial, changed: Any) -> Change:

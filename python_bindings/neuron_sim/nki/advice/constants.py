@@ -8,11 +8,10 @@ import linecache
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from time import monotonic
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from neuron_sim.timeline.changes import MOST_SECONDS, Trial
+from neuron_sim.timeline.changes import Trial
 
 from .calls import altered
 from .results import Sample
@@ -24,7 +23,8 @@ _FINER = (2.0, 1.5, 0.75)
 _KEPT = 3
 """Values of a size whose results are compared, the fastest first, until one has the same."""
 _MOST_TRACED = 200_000
-"""Executed instructions of the programs that are traced for one kernel."""
+"""Executed instructions of the programs that are traced for one kernel; one that fails counts as
+many as the kernel itself has."""
 
 
 class Size(NamedTuple):
@@ -58,7 +58,7 @@ class _Search:
 
     def __init__(self, kernel: Any) -> None:
         self._arguments = _contract(kernel)
-        self._left, self._end = _MOST_TRACED, monotonic() + MOST_SECONDS / 2
+        self._left, self._own = _MOST_TRACED, kernel.time()["instructions"]
         shapes = [each.shape for each in kernel.inputs]
         wholes = {size for shape in shapes for size in (*shape, math.prod(shape))}
         partitions = int(kernel.source.facts["limits.partitions"]["value"])
@@ -83,16 +83,18 @@ class _Search:
             if whole[-1] > wanted / 2
         ]
         for value in dict.fromkeys(values):
-            if value == size.value or value in times or self._left <= 0 or monotonic() > self._end:
+            if value == size.value or value in times or self._left <= 0:
                 continue
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 try:
                     traced = size.changed(value).trace_anew()
                     if _contract(traced) != self._arguments:
+                        self._left -= self._own
                         continue
                     timing = traced.time()
                 except Exception:  # of the kernel's own checks, or of the chip's limits
+                    self._left -= self._own
                     continue
             self._left -= timing["instructions"]
             times[value] = timing["body_us"], traced

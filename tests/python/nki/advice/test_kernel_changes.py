@@ -233,6 +233,19 @@ def test_a_change_that_cannot_be_made_is_no_error():
     assert changes.changes_of(program, trials) == []
 
 
+def test_trials_that_fail_count_as_many_instructions_as_the_kernel(monkeypatch):
+    program = loads_again.call(MATRIX, MATRIX).trace().program
+    tried = []
+
+    def refuses():
+        tried.append(1)
+        raise ValueError("the kernel's own check")
+
+    monkeypatch.setattr(changes, "MOST_INSTANCES", 2 * program.time()["instructions"])
+    assert changes.changes_of(program, [changes.Trial("any", "", "", refuses)] * 5) == []
+    assert len(tried) == 2
+
+
 def test_check_says_what_would_help_most():
     result = neuron_sim.check(with_default, {"a": VECTOR})["performance"]
     assert "width = 200" in result["changes"][0]["write"]
