@@ -35,6 +35,8 @@ class Trial:
     """The "file:line" to change; empty: where the change removes most of the work."""
     holds: Callable[[], bool] = field(default=lambda: True, repr=False)
     """Whether results stay the same; asked of changes that are worth a line."""
+    is_for_callers: bool = False
+    """Whether callers of the kernel must pass something else: such a change is told last."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,8 @@ class Change:
 
 
 def changes_of(program: Any, trials: Iterable[Trial]) -> list[Change]:
-    """The trials that save at least LEAST_SAVED of a program's time, most first; of those with one
-    title the best. Later trials are left out once the others had
+    """The trials that save at least LEAST_SAVED of a program's time, most first, then those for
+    callers; of those with one title the best. Later trials are left out once the others had
     MOST_INSTANCES; one that fails counts as many as the program itself has."""
     own = program.time()
     body, left = own["body_us"], MOST_INSTANCES
@@ -86,7 +88,8 @@ def changes_of(program: Any, trials: Iterable[Trial]) -> list[Change]:
             if trial.holds():
                 best[trial.title] = time, trial, changed
     ranked = _apart(sorted(best.values(), key=lambda each: each[0]))
-    shown = ranked[:MOST_SHOWN]
+    shown = [each for each in ranked if not each[1].is_for_callers][:MOST_SHOWN]
+    shown += [each for each in ranked if each[1].is_for_callers]
     before = program.shares_by_source() if shown else []
     return [_change(before, body, *each) for each in shown]
 
