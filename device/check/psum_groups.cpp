@@ -67,10 +67,16 @@ void PsumGroups::read(uint32_t instruction, uint8_t core, const Region& region) 
   });
 }
 
-void PsumGroups::overwrite(uint8_t core, const Region& region) {
+std::optional<PsumGroups::Fault> PsumGroups::overwrite(uint8_t core, const Region& region) {
+  std::optional<Fault> fault;
   each_bank(core, region, [&](std::vector<Group>& open) {
-    std::erase_if(open, [&](const Group& group) { return overlap(group.region, region); });
+    std::erase_if(open, [&](const Group& group) {
+      if (!overlap(group.region, region)) return false;
+      if (!group.read_by) fault = Fault{Fault::Kind::kLost, group.last};
+      return true;
+    });
   });
+  return fault;
 }
 
 }  // namespace neuron_sim

@@ -32,7 +32,7 @@ class PsumGroups {
   /// Another instruction reads the bytes.
   void read(uint32_t instruction, uint8_t core, const Region& region);
   /// Another instruction writes them: they are no sum any more.
-  void overwrite(uint8_t core, const Region& region);
+  std::optional<Fault> overwrite(uint8_t core, const Region& region);
 
  private:
   struct Group {

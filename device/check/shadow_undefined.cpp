@@ -203,18 +203,19 @@ void ShadowWalk::note_unread(const Visit& visit) {
   }
 }
 
-/// Lines of a kernel that compute what nothing reads: it may be what the kernel should have stored.
-/// Loads and constants do not count as results.
+/// Lines of a kernel that compute what nothing reads, or store it in scratch that nothing reads: it
+/// may be what the kernel should have stored. Loads and constants do not count as results.
 void ShadowWalk::report_unread() {
   if (options_.errors_only || (program_.uses_registers && !runs_)) return;
-  const auto is_in_hbm = [](const Operand& operand) { return operand.memory == MemoryKind::kHbm; };
+  const auto is_in_hbm = [](const auto& each) { return each.memory == MemoryKind::kHbm; };
   for (size_t id = 0; id < unread_.size(); ++id) {
     for (const uint32_t index : unread_[id]) {
       const Instruction& instruction = program_.instructions[index];
       const auto operands = program_.operands_of(instruction);
       const auto line = static_cast<size_t>(instruction.source_line);
       if (is_used_[line] || fills(*instruction.type)) continue;
-      if (std::any_of(operands.begin(), operands.end(), is_in_hbm)) continue;
+      const bool is_kept = program_.tiles[id].argument >= 0 || !is_in_hbm(program_.tiles[id]);
+      if (is_kept && std::any_of(operands.begin(), operands.end(), is_in_hbm)) continue;
       is_used_[line] = true;  // reported once
       reports.add(Rule::kUnusedResult, {index, {}}, 0, static_cast<TileId>(id), {},
                   text("writes tile '", program_.tiles[id].label, "', which nothing reads"), "");

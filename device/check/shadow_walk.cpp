@@ -208,19 +208,18 @@ void ShadowWalk::check_overlaps(const Visit& visit) {
 
 void ShadowWalk::check_products(const Visit& visit) {
   const uint8_t core = visit.instruction->core;
-  for (size_t i = 0; i < visit.operands.size(); ++i) {
+  for (size_t i = visit.operands.size(); i-- > 0;) {  // what is read comes before the results
     const Operand& operand = visit.operands[i];
     if (!operand.present() || operand.memory != MemoryKind::kPsum) continue;
     if (visit.facts == nullptr && operand.register_index >= 0) continue;
+    const bool is_product = i == 0 && multiplies_[visit.index];
     const Region region = region_at(operand, visit.locations[i]);
-    if (i > 0 || !multiplies_[visit.index]) {
-      if (operand.reads()) psum_.read(visit.index, core, region);
-      if (operand.writes()) psum_.overwrite(core, region);
-      continue;
-    }
+    if (operand.reads() && !is_product) psum_.read(visit.index, core, region);
+    if (!operand.writes()) continue;
     const int64_t start = tile(visit, i).address;
     const FoundPlace where{ByteRange{region.low - start, region.high() - start}, {}};
-    if (const auto banks = psum_.crossing(region)) {
+    const auto banks = is_product ? psum_.crossing(region) : std::nullopt;
+    if (banks) {
       reports.add(Rule::kPsumBankCrossing, name(visit), i, visit.locations[i].tile, where,
                   text("writes ", describe(where), " of tile '", tile(visit, i).label,
                        "', which lie in banks ", banks->first, " and ", banks->second,
@@ -228,7 +227,8 @@ void ShadowWalk::check_products(const Visit& visit) {
                        program_.architecture->limits.psum_bank.count, " bytes per partition"),
                   "");
     }
-    const auto fault = psum_.product(visit.index, core, region, operand.reads());
+    const auto fault = is_product ? psum_.product(visit.index, core, region, operand.reads())
+                                  : psum_.overwrite(core, region);
     if (!fault) continue;
     const FaultText& found = text_of(fault->kind);
     reports.add(found.rule, name(visit), i, visit.locations[i].tile, where,

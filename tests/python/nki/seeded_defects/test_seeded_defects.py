@@ -6,7 +6,9 @@ import neuron_sim
 import new_dataflow_cases  # noqa: F401 - adds its cases
 import new_limit_cases  # noqa: F401
 import new_memory_cases  # noqa: F401
+import new_operand_cases  # noqa: F401
 import new_order_cases  # noqa: F401
+import new_result_cases  # noqa: F401
 import old_loop_cases  # noqa: F401
 import old_memory_cases  # noqa: F401
 import pytest
