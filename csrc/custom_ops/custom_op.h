@@ -103,14 +103,14 @@ class CustomOp<Op, Invocation<Options>(Arguments...)> {
 
  private:
   static at::Tensor on_meta(Arguments... arguments) {
-    return translate_errors([&] {
+    return translate_errors(Op::kSchema, [&] {
       const Invocation<Options> call = Op::prepare(arguments...);
       return at::empty_symint(call.sizes, like_operands(call, returned_dtype(call)));
     });
   }
 
   static at::Tensor on_cpu(Arguments... arguments) {
-    return translate_errors([&] {
+    return translate_errors(Op::kSchema, [&] {
       Invocation<Options> call = Op::prepare(arguments...);
       broadcast(call);
       for (at::Tensor& operand : call.operands) operand = operand.contiguous();
@@ -121,7 +121,7 @@ class CustomOp<Op, Invocation<Options>(Arguments...)> {
   }
 
   static at::Tensor on_device(Arguments... arguments) {
-    return translate_errors([&] {
+    return translate_errors(Op::kSchema, [&] {
       Invocation<Options> call = Op::prepare(arguments...);
       broadcast(call);
       const at::Tensor out = new_result(call);

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "csrc/launch/captured_tensor.h"
 #include "device/base/errors.h"
 
 namespace neuron_sim {
@@ -17,6 +18,20 @@ std::string tensor_text(const std::string& name, at::IntArrayRef sizes, at::Scal
   std::string list;
   for (const int64_t size : sizes) list += text(list.empty() ? "" : ", ", size);
   return text(name, name.empty() ? "[" : " [", list, "] ", c10::getDtypeNames(dtype).first);
+}
+
+std::string operator_text(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+  const auto& arguments = op.schema().arguments();
+  std::string operands;
+  for (size_t i = 0; i < arguments.size() && arguments.size() <= stack.size(); ++i) {
+    c10::IValue value = torch::jit::peek(stack, i, arguments.size());
+    for_each_tensor(value, [&](const at::Tensor& tensor) {
+      if (!tensor.defined()) return;
+      operands += operands.empty() ? " of " : ", ";
+      operands += tensor_text(arguments[i].name(), tensor.sizes(), tensor.scalar_type());
+    });
+  }
+  return text("operator '", c10::toString(op.operator_name()), "'", operands);
 }
 
 OperatorCall::OperatorCall(const at::RecordFunction& function)

@@ -2,6 +2,8 @@
 // The operators and nodes of autograd that are running on a thread, as PyTorch reports them to
 // observers (at::RecordFunction).
 
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
 #include <ATen/record_function.h>
 #include <c10/util/SmallVector.h>
 
@@ -48,5 +50,7 @@ class OperatorCall {
 
 /// "name [2, 3] float32".
 std::string tensor_text(const std::string& name, at::IntArrayRef sizes, at::ScalarType dtype);
+/// "operator 'aten::mm' of self [2, 3] float32, mat2 [3, 4] float32", for arguments on `stack`.
+std::string operator_text(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
 
 }  // namespace neuron_sim

@@ -18,4 +18,9 @@ void throw_torch_error(const KernelError& error) {
 
 void throw_torch_error(const SimulatorBug& bug) { TORCH_CHECK(false, bug.what()); }
 
+void throw_host_out_of_memory(std::string_view what) {
+  TORCH_CHECK(false, "neuron_sim: the host is out of memory", what.empty() ? "" : " for ", what,
+              ".");
+}
+
 }  // namespace neuron_sim

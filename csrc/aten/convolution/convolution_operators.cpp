@@ -36,6 +36,8 @@ auto run_or_hand_over(Device&& device, Host&& host) {
     reason = error.what();
   } catch (const SimulatorBug& bug) {
     throw_torch_error(bug);
+  } catch (const std::bad_alloc&) {
+    throw_host_out_of_memory("a convolution");
   }
   return host(reason);
 }

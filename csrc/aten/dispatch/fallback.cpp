@@ -14,6 +14,7 @@
 #include "csrc/aten/dispatch/narrowing.h"
 #include "csrc/launch/capture.h"
 #include "csrc/launch/captured_tensor.h"
+#include "csrc/launch/operator_call.h"
 #include "csrc/launch/written_memory.h"
 #include "csrc/runtime/device_name.h"
 #include "csrc/runtime/generator.h"
@@ -208,7 +209,10 @@ void check_out_devices(const c10::OperatorHandle& op, const torch::jit::Stack& s
   }
 }
 
-void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::string& why) {
+namespace {
+
+void compute_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack,
+                     const std::string& why) {
   IndexTensors tensors;
   tensors.add(*stack, op.schema().arguments().size());
   const bool has_kernel = !why.empty();
@@ -247,6 +251,16 @@ void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const st
   count_fallback(name, reason, call.account());
 }
 
+}  // namespace
+
+void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::string& why) {
+  try {
+    compute_on_host(op, stack, why);
+  } catch (const std::bad_alloc&) {
+    throw_host_out_of_memory(operator_text(op, *stack));
+  }
+}
+
 void run_or_fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, bool keeps_arguments,
                       c10::function_ref<void(torch::jit::Stack*)> function) {
   std::string reason;
@@ -267,6 +281,8 @@ void run_or_fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, b
     reason = error.what();
   } catch (const SimulatorBug& bug) {
     throw_torch_error(bug);
+  } catch (const std::bad_alloc&) {
+    throw_host_out_of_memory(operator_text(op, *stack));
   }
   written.check_unchanged(op, *stack, reason);
   fall_back(op, stack, reason);

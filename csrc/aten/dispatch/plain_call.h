@@ -36,6 +36,8 @@ at::Tensor run_plain(bool plain, Launched launched, Torchs torchs) {
     return torchs();  // says why, or computes on the host
   } catch (const KernelError&) {
     return torchs();
+  } catch (const std::bad_alloc&) {
+    return torchs();
   } catch (const SimulatorBug& bug) {
     throw_torch_error(bug);
   }
