@@ -49,8 +49,9 @@ def _beyond_integers(arguments: Arguments) -> bool:
     return _is_any(arguments, lambda x: ~((x > low - 1) & (x < high + 1)))
 
 
-def _large_quotient(arguments: Arguments) -> bool:
-    first, *others = (each.abs() for each in _numbers(arguments))
+def _large_quotient(arguments: Arguments, step: int = 1) -> bool:
+    """Of the first number by the others; of the last one with a step of -1."""
+    first, *others = [each.abs() for each in _numbers(arguments)][::step]
     divisors = [each[each > 0].min() for each in others if bool((each > 0).any())]
     dividends = first[first.isfinite()]
     return bool(divisors) and dividends.numel() > 0 and bool(
@@ -90,6 +91,7 @@ CONDITIONS: dict[str, Callable[[Arguments], bool]] = {
     "an element is not finite": lambda given: _is_any(given, lambda x: ~x.isfinite()),
     "a float is beyond the integers": _beyond_integers,
     "a quotient is 2^46 or more": _large_quotient,
+    "a quotient by the first is 2^46 or more": lambda given: _large_quotient(given, -1),
     "a matrix has a deficient rank": _deficient_rank,
     "a square leaves the range": lambda given: _is_any(
         given, lambda x: (x.abs() > 1e18) | ((x != 0) & (x.abs() < 1e-18))

@@ -126,6 +126,8 @@ def test_conditions_hold_for_their_arguments_and_for_no_others(modules, monkeypa
             given(large, torch.int8), given(large, torch.uint8)),
         "a quotient is 2^46 or more": (
             given(torch.tensor([2.0**46]), 1), given(torch.tensor([2.0**45]), 1)),
+        "a quotient by the first is 2^46 or more": (
+            given(1, torch.tensor([2.0**46])), given(torch.tensor([2.0**46]), 1)),
         "a matrix has a deficient rank": (given(torch.ones(2, 2)), given(torch.eye(2))),
         "a square leaves the range": (given(large * 1e20), given(large)),
         "the call names no device": (given(3, dtype=torch.int8), given(3, device=cpu)),
