@@ -2,7 +2,6 @@
 
 #include <ATen/WrapDimUtils.h>
 #include <ATen/native/Resize.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/gather.h>
 #include <c10/core/DeviceGuard.h>
@@ -11,6 +10,7 @@
 #include "csrc/aten/shared/integers.h"
 #include "csrc/aten/shared/reductions.h"
 #include "csrc/aten/shared/rows.h"
+#include "csrc/aten/shared/running_values.h"
 
 namespace neuron_sim {
 namespace {
@@ -47,13 +47,11 @@ Extremum extremum_of(const Tensor& self, int64_t dimension) {
   const int64_t size = self.size(at);
   TORCH_CHECK_INDEX(size > 0, "Expected reduction dim ", dimension, " to have non-zero size.");
   if (static_cast<double>(size) >= kNowhere) throw Refusal{"fp32 does not count so far"};
-  at::DimVector shape(self.sizes()), places(shape.size(), 1);
+  at::DimVector shape(self.sizes());
   shape[static_cast<size_t>(at)] = 1;
-  places[static_cast<size_t>(at)] = size;
   Extremum found{at::empty(shape, self.options()),
                  at::empty(shape, self.options().dtype(at::kInt))};
-  const Tensor place =
-      at::arange(size, at::TensorOptions().dtype(at::kFloat)).to(self.device()).view(places);
+  const Tensor place = places_along(self, at);
   const Expression element = make_expression([](Expression& e) { return e.input(0); });
   const Expression index = make_expression([](Expression& e) {
     const ElementValue x = e.input(0);

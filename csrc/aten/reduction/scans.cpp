@@ -1,13 +1,19 @@
-// Running sums and products.
+// Running sums, products, extrema with their places, and logarithms of sums of exponentials.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/WrapDimUtils.h>
 #include <ATen/native/Resize.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/DeviceGuard.h>
+
+#include <limits>
 
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/shared/integers.h"
-#include "csrc/launch/kernel_call.h"
-#include "ops/rows/running.h"
+#include "csrc/aten/shared/running_values.h"
 
 namespace neuron_sim {
 namespace {
@@ -32,11 +38,46 @@ Tensor& running_out(const Tensor& self, int64_t dimension, std::optional<at::Sca
     return out.copy_(exact_running_sums(self, at));
   }
   check_computable(out.scalar_type());
-  KernelCall call(kRunning.name, self.device());
-  const Tensor moved = self.movedim(at, -1), target = out.movedim(at, -1);
-  call.operand(moved, moved.sizes(), moved.strides()).result(target);
-  call.launch(kRunning, {op});
+  launch_running(op, {self}, at, out);
   return out;
+}
+
+/// The place of an extremum is the last one of those that equal it; that of a NaN, of the last NaN.
+template <AluOp op>
+void running_place(const Tensor& self, Tensor& values, Tensor& indices, int64_t dimension) {
+  const c10::DeviceGuard guard(self.device());
+  const int64_t at = at::maybe_wrap_dim(dimension, self.dim());
+  const Tensor extrema = running_extremum(op, self, at);
+  const Tensor is_new = self.eq(extrema).logical_or(self.ne(self));
+  const Tensor zero = at::zeros(at::IntArrayRef{}, self.options().dtype(at::kFloat));
+  const Tensor places = at::where(is_new, places_along(self, at), zero);
+  values.copy_(extrema);
+  indices.copy_(running_extremum(AluOp::kMaximum, places, at));
+}
+
+/// log of the running sums of e^x = m + log s, with the running maximum m and the recurrence
+/// s_i = s_(i-1) e^(m_(i-1) - m_i) + e^(x_i - m_i). Between finite limits of m no infinity meets
+/// another one.
+Tensor running_logarithm(const Tensor& self, int64_t dimension) {
+  check_floating(self);
+  const c10::DeviceGuard guard(self.device());
+  if (self.numel() == 0 || self.dim() == 0) return self.clone();
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  const Tensor x = self.movedim(at::maybe_wrap_dim(dimension, self.dim()), -1).to(at::kFloat);
+  const int64_t last = x.dim() - 1, length = x.size(last);
+  const Tensor m = running_extremum(AluOp::kMaximum, x, last).clamp(-kLargest, kLargest);
+  Tensor decay = at::zeros(x.sizes(), x.options());
+  decay.narrow(last, 1, length - 1)
+      .copy_((m.narrow(last, 0, length - 1) - m.narrow(last, 1, length - 1)).exp());
+  const Tensor sums = at::empty(x.sizes(), x.options());
+  launch_running(AluOp::kAdd, {(x - m).exp(), decay}, last, sums);
+  const Tensor result = at::empty_like(self);
+  result.copy_((sums.log() + m).movedim(last, at::maybe_wrap_dim(dimension, self.dim())));
+  return result;
+}
+
+Tensor& running_logarithm_out(const Tensor& self, int64_t dimension, Tensor& out) {
+  return give_result(running_logarithm(self, dimension), out);
 }
 
 }  // namespace
@@ -44,6 +85,10 @@ Tensor& running_out(const Tensor& self, int64_t dimension, std::optional<at::Sca
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("cumsum.out", device_operator<running_out<AluOp::kAdd>>());
   m.impl("cumprod.out", device_operator<running_out<AluOp::kMultiply>>());
+  m.impl("_cummax_helper", device_operator<running_place<AluOp::kMaximum>>());
+  m.impl("_cummin_helper", device_operator<running_place<AluOp::kMinimum>>());
+  m.impl("_logcumsumexp", device_operator<running_logarithm>());
+  m.impl("_logcumsumexp.out", device_operator<running_logarithm_out>());
 }
 
 }  // namespace neuron_sim

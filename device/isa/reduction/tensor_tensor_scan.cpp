@@ -4,6 +4,7 @@
 #include "device/instruction/elementwise.h"
 #include "device/instruction/rows.h"
 #include "device/instruction/scalar_stage.h"
+#include "device/numerics/alu.h"
 
 namespace neuron_sim {
 namespace {
@@ -32,8 +33,9 @@ void check(const Draft& draft, const Architecture& architecture) {
   checks::per_partition(kName, "initial", initial, data0);
 }
 
-/// The operators with their orders. An element needs its predecessor, so nothing is gained by
-/// choosing functors outside the loop, except for the linear recurrence, the common case.
+/// The operators with their orders. An element needs its predecessor, so little is gained by
+/// choosing functors outside the loop, except for the common cases: the linear recurrence, and one
+/// operator twice.
 struct Recurrence {
   AluOp op0, op1;
   bool reverse0, reverse1;
@@ -45,6 +47,14 @@ struct Recurrence {
         const float product = data0[i] * running;
         result[i] = running = product + data1[i];
       }
+      return;
+    }
+    if (op0 == op1 && !reverse0 && !reverse1) {
+      alu::with_float_operator(op0, [&](auto function) {
+        for (int64_t i = 0; i < count; ++i) {
+          result[i] = running = function(function(data0[i], running), data1[i]);
+        }
+      });
       return;
     }
     for (int64_t i = 0; i < count; ++i) {

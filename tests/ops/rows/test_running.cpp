@@ -5,6 +5,15 @@
 namespace neuron_sim {
 namespace {
 
+double combined(AluOp op, double a, double b) {
+  switch (op) {
+    case AluOp::kAdd: return a + b;
+    case AluOp::kMultiply: return a * b;
+    case AluOp::kMaximum: return std::max(a, b);
+    default: return std::min(a, b);
+  }
+}
+
 class RunningRows : public ::testing::TestWithParam<const char*> {
  protected:
   void check(AluOp op, const TensorSpec& spec, const TensorSpec& result, double low,
@@ -18,13 +27,37 @@ class RunningRows : public ::testing::TestWithParam<const char*> {
     std::vector<double> expected = operand.values();
     const auto width = static_cast<size_t>(spec.shape.back());
     for (size_t i = 0; i < expected.size(); ++i) {
-      if (i % width == 0) continue;
-      expected[i] =
-          op == AluOp::kAdd ? expected[i - 1] + expected[i] : expected[i - 1] * expected[i];
+      if (i % width != 0) expected[i] = combined(op, expected[i - 1], expected[i]);
     }
     expect_close(actual.values(), expected, std::max(2 * unit_of(result.dtype), 2e-5));
   }
 };
+
+TEST_P(RunningRows, ExtremaAreExact) {
+  for (const int64_t width : {1, 2049, 6001}) {
+    check(AluOp::kMaximum, {{3, width}, {}}, {{3, width}, {}}, -9, -1);
+    check(AluOp::kMinimum, {{3, width}, {}}, {{3, width}, {}}, 1, 9);
+  }
+  check(AluOp::kMaximum, {{6, 77}, {}, Dtype::kInt8}, {{6, 77}, {}, Dtype::kInt8}, -9, 9);
+}
+
+TEST_P(RunningRows, RecurrencesEqualFloat64) {
+  for (const int64_t width : {1, 2048, 5000}) {
+    const TensorSpec spec{{130, width}, {}};
+    HostTensor operand(spec, random_values(spec.elements(), -1, 1));
+    HostTensor factors(spec, random_values(spec.elements(), -1, 1, 2));
+    HostTensor actual = run_kernel(load_architecture(GetParam()),
+                                         with_options(emit_running, RunningOptions{AluOp::kAdd}),
+                                         {&operand, &factors}, {spec})
+                                  .front();
+    std::vector<double> expected = operand.values();
+    const std::vector<double> factor = factors.values();
+    for (size_t i = 0; i < expected.size(); ++i) {
+      if (i % static_cast<size_t>(width) != 0) expected[i] += factor[i] * expected[i - 1];
+    }
+    expect_close(actual.values(), expected, 2e-5);
+  }
+}
 
 TEST_P(RunningRows, SumsAndProductsEqualFloat64) {
   for (const int64_t width : {1, 2, 129, 2047, 2048, 2049, 6001}) {

@@ -60,6 +60,84 @@ def test_the_median_of_a_row_with_nan_is_its_first_nan():
     assert x.to(DEVICE).median().isnan()
 
 
+@pytest.mark.parametrize("descending", [False, True])
+def test_int32_is_sorted_exactly(descending):
+    x = torch.randint(-(2**31), 2**31, (3, 300), dtype=torch.int32)
+    x[:, 100:200] = x[:, :100] + 1  # neighbours that fp32 does not tell apart
+    ours = x.to(DEVICE).sort(dim=1, descending=descending, stable=True)
+    theirs = x.sort(dim=1, descending=descending, stable=True)
+    assert torch.equal(ours.values.cpu(), theirs.values)
+    assert torch.equal(ours.indices.cpu(), theirs.indices)
+    assert torch.equal(x.to(DEVICE).topk(3).values.cpu(), x.topk(3).values)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int32, torch.int8])
+@pytest.mark.parametrize("size", [(1,), (9, 40), (3000,)])
+def test_the_different_elements_their_places_and_numbers(size, dtype):
+    x = torch.randint(-9, 9, size).to(dtype)
+    for function in (torch.unique, torch.unique_consecutive):
+        ours = function(x.to(DEVICE), return_inverse=True, return_counts=True)
+        theirs = function(x, return_inverse=True, return_counts=True)
+        for one, other in zip(ours, theirs, strict=True):
+            assert one.dtype == other.dtype
+            assert torch.equal(one.cpu(), other)
+
+
+@pytest.mark.parametrize("dimension", [0, 1, -1])
+def test_the_different_rows_along_a_dimension(dimension):
+    x = torch.randint(0, 3, (30, 30, 2)).float()
+    for function in (torch.unique, torch.unique_consecutive):
+        options = {"return_inverse": True, "return_counts": True, "dim": dimension}
+        ours, theirs = function(x.to(DEVICE), **options), function(x, **options)
+        for one, other in zip(ours, theirs, strict=True):
+            assert torch.equal(one.cpu(), other)
+
+
+def test_nan_and_zeros_of_both_signs_are_as_different_as_on_the_cpu():
+    x = torch.tensor([math.nan, 0.0, -0.0, math.inf, math.nan, -math.inf, 0.0])
+    ours, counts = x.to(DEVICE).unique(return_counts=True)
+    expected, numbers = x.unique(return_counts=True)
+    torch.testing.assert_close(ours.cpu(), expected, equal_nan=True)
+    assert torch.equal(counts.cpu(), numbers)
+
+
+@pytest.mark.parametrize("shape", [(1,), (7,), (5, 40), (2, 3, 9), (3, 2500)])
+def test_the_most_frequent_elements_of_rows_are_the_smallest_of_them(shape):
+    x = torch.randint(0, 5, shape).float()
+    for dimension in range(len(shape)):
+        check(lambda t, d=dimension: t.mode(d).values, x, gradients=False)
+        ours = x.to(DEVICE).mode(dimension, keepdim=True)
+        assert torch.equal(x.gather(dimension, ours.indices.cpu()), ours.values.cpu())
+        whole = x.to(torch.int32)
+        assert torch.equal(whole.to(DEVICE).mode(dimension).values.cpu(), whole.mode(dimension)[0])
+
+
+@pytest.mark.parametrize("function", [torch.cummax, torch.cummin])
+@pytest.mark.parametrize("shape", [(1,), (5, 40), (3, 2, 9), (2, 5000)])
+def test_running_extrema_and_their_last_places(function, shape):
+    x = torch.randint(0, 9, shape).float()
+    for dimension in range(len(shape)):
+        check(lambda t, d=dimension: function(t, d).values, x)
+        if x.numel() > 9:
+            x.view(-1)[4] = x.view(-1)[6] = math.nan
+        ours, theirs = function(x.to(DEVICE), dimension), function(x, dimension)
+        torch.testing.assert_close(ours.values.cpu(), theirs.values, equal_nan=True)
+        assert torch.equal(ours.indices.cpu(), theirs.indices)
+        x = x.nan_to_num(3.0)
+    whole = x.to(torch.int16)
+    assert torch.equal(function(whole.to(DEVICE), 0).values.cpu(), function(whole, 0).values)
+
+
+def test_running_sums_of_exponentials_stay_in_range():
+    x = torch.randn(4, 3000)
+    check(lambda t: t.logcumsumexp(0), x)
+    check(lambda t: t.logcumsumexp(1), x[:, :200])
+    check(lambda t: t.logcumsumexp(1), x * 300, gradients=False)
+    inf = math.inf
+    x = torch.tensor([[-inf, 1, -inf, inf, 2, -inf], [-inf, -inf, 3, math.nan, 1, inf]])
+    check(lambda t: t.logcumsumexp(1), x, gradients=False)
+
+
 def test_more_elements_than_a_row_has_are_refused():
     with pytest.raises(RuntimeError, match="out of range"):
         torch.topk(torch.randn(3, 4).to(DEVICE), 5)
