@@ -14,11 +14,12 @@ from torch.fx import Graph, GraphModule, Node
 from neuron_sim.torch_compile.graph import is_returned, shares_memory
 
 aten = torch.ops.aten
+_WRITES = (aten.copy.default, aten.index_copy.default, aten.slice_scatter.default)
 
 
 def write_in_place(module: GraphModule) -> None:
-    """Makes `index_copy`, `slice_scatter` and NKI kernels, of an input that is then replaced by
-    their result, write the input itself, where nothing reads its old contents later."""
+    """Makes `copy`, `index_copy`, `slice_scatter` and NKI kernels, of an input that their result
+    then replaces, write the input itself, where nothing reads its old contents later."""
     graph = module.graph
     _write_by_kernels(graph)
     order = {node: place for place, node in enumerate(graph.nodes)}
@@ -31,6 +32,8 @@ def write_in_place(module: GraphModule) -> None:
         with graph.inserting_before(result):
             if result.target is aten.index_copy.default:
                 written = graph.call_function(aten.index_copy_.default, result.args)
+            elif result.target is aten.copy.default:
+                written = graph.call_function(aten.copy_.default, result.args)
             else:
                 source, *place = result.args[1:]
                 part = graph.call_function(aten.slice.Tensor, (target, *place))
@@ -71,7 +74,8 @@ def _may_write(target: Node, result: Node, copy: Node, order: dict[Node, int]) -
     return (
         isinstance(result, Node)
         and target.op == "placeholder"
-        and result.target in (aten.index_copy.default, aten.slice_scatter.default)
+        and result.target
+        in (aten.copy.default, aten.index_copy.default, aten.slice_scatter.default)
         and not result.kwargs
         and result.args[0] is target
         and not is_returned(result)

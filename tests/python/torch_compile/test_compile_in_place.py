@@ -28,6 +28,17 @@ def by_slice(rows, _, row):
     return rows.sum(1)
 
 
+def by_all(rows, _, row):
+    rows.copy_(row.expand_as(rows))
+    return rows.sum(1)
+
+
+def read_old_before_all(rows, _, row):
+    old = rows * 1
+    rows.copy_(row.expand_as(rows))
+    return old - rows
+
+
 def read_before(rows, place, row):
     before = rows.sum(0)
     rows.index_copy_(0, place, row)
@@ -60,8 +71,8 @@ def write_twice(rows, place, row):
 
 
 ALL = [
-    by_index, by_slice, read_before, read_old_rows_after, read_old_view_after, return_the_result,
-    write_twice,
+    by_index, by_slice, by_all, read_old_before_all, read_before, read_old_rows_after,
+    read_old_view_after, return_the_result, write_twice,
 ]  # fmt: skip
 
 
@@ -97,3 +108,14 @@ def test_a_row_is_written_without_a_copy_of_the_others(write):
             compiled(place, row)
     read_once = module.rows.nbytes
     assert sum(launch.dma_bytes for launch in launches) < 1.1 * read_once
+
+
+def test_all_rows_are_written_without_a_copy_of_the_old_ones():
+    module = Cache(lambda rows, _, row: rows.copy_(row).sum(), rows=4096).to(DEVICE_TYPE)
+    compiled = torch.compile(module, backend=DEVICE_TYPE)
+    place, rows = torch.tensor([2], device=DEVICE_TYPE), torch.ones_like(module.rows)
+    with torch.no_grad():
+        compiled(place, rows)
+        with torch.neuron_sim.record_launches() as launches:
+            compiled(place, rows)
+    assert sum(launch.dma_bytes for launch in launches) < 3.1 * module.rows.nbytes
