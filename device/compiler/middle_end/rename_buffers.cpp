@@ -10,14 +10,15 @@
 namespace neuron_sim {
 namespace {
 
-/// One use of a tile.
+/// One use of a tile, with what versions depend on: operands are large and lie far apart.
 struct TileAccess {
   Operand* operand = nullptr;
   uint32_t instance = 0;
+  Direction direction{};
+  Region region{};
 
-  const Region& region() const { return operand->region; }
-  bool reads() const { return operand->reads(); }
-  bool writes() const { return operand->writes(); }
+  bool reads() const { return direction != Direction::kWrite; }
+  bool writes() const { return direction != Direction::kRead; }
 };
 
 /// The uses of a tile in program order; within an instance reads come before writes.
@@ -25,7 +26,10 @@ void list_accesses(StraightLine& line, std::span<const TileUse> uses,
                    std::vector<TileAccess>& accesses) {
   accesses.clear();
   accesses.reserve(uses.size());
-  for (const TileUse& use : uses) accesses.push_back({&operand_at(line, use), use.instance});
+  for (const TileUse& use : uses) {
+    Operand& operand = operand_at(line, use);
+    accesses.push_back({&operand, use.instance, operand.direction, operand.region});
+  }
   const auto before = [](const TileAccess& a, const TileAccess& b) {
     return std::pair(a.instance, !a.reads()) < std::pair(b.instance, !b.reads());
   };
@@ -62,11 +66,14 @@ void add_remainder(std::vector<Pending>& pending, const Pending& entry, const Re
 
 /// Adds a write, which hides the writes that it covers, and the covered part of a contiguous one,
 /// so that a tile set as a whole and then written block by block is not held by its first value.
-void add_write(std::vector<Pending>& pending, const Region& region, uint32_t web) {
+/// Returns one more than the newest web of the writes that it meets; 0 when it meets none.
+uint32_t add_write(std::vector<Pending>& pending, const Region& region, uint32_t web) {
   const int64_t high = region.high();
+  uint32_t newest = 0;
   std::vector<Pending> remainders;
   std::erase_if(pending, [&](const Pending& entry) {
     if (!meets(entry, region, high)) return false;
+    newest = std::max(newest, entry.web + 1);
     if (covers(region, entry.region)) return true;
     const Region& old = entry.region;
     const bool cuts = region.exact && region.count == 1 && old.count == 1 &&
@@ -77,13 +84,17 @@ void add_write(std::vector<Pending>& pending, const Region& region, uint32_t web
   });
   pending.insert(pending.end(), remainders.begin(), remainders.end());
   pending.push_back({region, high, web});
+  return newest;
 }
 
 /// The accesses of one tile, split into versions.
 class Versions {
  public:
   explicit Versions(const std::vector<TileAccess>& accesses)
-      : accesses_(accesses), parent_(accesses.size()), last_(accesses.size()) {
+      : accesses_(accesses),
+        parent_(accesses.size()),
+        last_(accesses.size()),
+        met_(accesses.size()) {
     std::iota(parent_.begin(), parent_.end(), 0U);
   }
 
@@ -94,39 +105,31 @@ class Versions {
     for (uint32_t i = 0; i < accesses_.size(); ++i) {
       const TileAccess& access = accesses_[i];
       if (access.reads()) {
-        const int64_t high = access.region().high();
+        const int64_t high = access.region.high();
         for (const Pending& entry : pending) {
-          if (meets(entry, access.region(), high)) unite(entry.web, i);
+          if (meets(entry, access.region, high)) unite(entry.web, i);
         }
       }
       if (!access.writes()) continue;
       for (uint32_t j = i; j-- > 0 && accesses_[j].instance == access.instance;) {
-        if (overlap(accesses_[j].region(), access.region())) unite(i, j);
+        if (overlap(accesses_[j].region, access.region)) unite(i, j);
       }
-      add_write(pending, access.region(), i);
+      met_[i] = add_write(pending, access.region, i);
     }
     for (uint32_t i = 0; i < accesses_.size(); ++i) last_[root(i)] = i;
   }
 
-  /// Calls version(first, end) for each run of accesses that is one version, in order.
+  /// Calls version(first, end) for each run of accesses that is one version, in order. One begins
+  /// where bytes written since the last one are written again, and no value is read afterwards.
   template <typename Version>
   void each(Version&& version) {
-    std::vector<Pending> pending;
     uint32_t first = 0, live_until = 0;
     for (uint32_t i = 0; i < accesses_.size(); ++i) {
-      const TileAccess& access = accesses_[i];
-      const int64_t high = access.region().high();
-      const bool begins = i > first && live_until < i && !access.reads() &&
-                          std::any_of(pending.begin(), pending.end(), [&](const Pending& entry) {
-                            return meets(entry, access.region(), high);
-                          });
-      if (begins) {
+      if (i > first && live_until < i && !accesses_[i].reads() && met_[i] > first) {
         version(first, i);
         first = i;
-        pending.clear();
       }
       live_until = std::max(live_until, last_[root(i)]);
-      if (access.writes()) add_write(pending, access.region(), i);
     }
     version(first, static_cast<uint32_t>(accesses_.size()));
   }
@@ -144,6 +147,7 @@ class Versions {
   const std::vector<TileAccess>& accesses_;
   std::vector<uint32_t> parent_;  ///< webs: writes and the reads that see them
   std::vector<uint32_t> last_;    ///< by root: last access of the web
+  std::vector<uint32_t> met_;     ///< by write: what add_write() returned
 };
 
 /// Marks all tiles that share bytes with a fixed one; tiles far apart are compared once, in the
