@@ -5,6 +5,7 @@
 
 #include "device/analysis/access_runs.h"
 #include "device/base/interruption.h"
+#include "device/compiler/line/instance_checks.h"
 #include "device/compiler/tiles/live_bytes.h"
 #include "device/compiler/tiles/tile_uses.h"
 #include "device/isa/movement/tensor_copy.h"
@@ -37,34 +38,35 @@ Operand at_source(const Operand& operand, const Operand& dst, const Operand& src
   return result;
 }
 
-/// A reader of a copy, and the operand it had.
+/// A reader of a copy, and the operand and demand that it had.
 struct Redirected {
   TileUse use;
   Operand before;
+  uint32_t demand = 0;
 };
 
 /// Elides the copies of one statement, or leaves everything unchanged.
 class StatementElision {
  public:
-  StatementElision(StraightLine& line, const TileUses& uses, LiveBytes& banks, bool rounding)
-      : line_(line), uses_(uses), banks_(banks), rounding_(rounding) {}
+  StatementElision(StraightLine& line, const TileUses& uses, LiveBytes& banks, bool rounding,
+                   InstanceChecks& checks)
+      : line_(line), uses_(uses), banks_(banks), rounding_(rounding), checks_(checks) {}
 
   bool run(const std::vector<uint32_t>& copies) {
     const bool done =
         std::all_of(copies.begin(), copies.end(),
                     [&](uint32_t copy) { return is_candidate(at(copy)) && redirect(copy); }) &&
-        std::all_of(
-            redirected_.begin(), redirected_.end(),
-            [&](const Redirected& reader) { return is_legal(line_, at(reader.use.instance)); }) &&
+        std::all_of(redirected_.begin(), redirected_.end(),
+                    [&](const Redirected& reader) {
+                      return checks_.renew_demand(line_, at(reader.use.instance));
+                    }) &&
         fits();
+    if (done) return true;
     for (const Redirected& reader : redirected_) {
-      if (done) {
-        renew_demand(line_, at(reader.use.instance));
-      } else {
-        operand_at(line_, reader.use) = reader.before;
-      }
+      operand_at(line_, reader.use) = reader.before;
+      at(reader.use.instance).instruction.demand = reader.demand;
     }
-    return done;
+    return false;
   }
 
  private:
@@ -112,7 +114,7 @@ class StatementElision {
                             operand.dtype == dst.dtype && covers(dst.region, operand.region) &&
                             in_loops_of(copy, use.instance);
       if (!readable) return false;
-      redirected_.push_back({use, operand});
+      redirected_.push_back({use, operand, at(use.instance).instruction.demand});
       operand = at_source(operand, dst, src);
       renew_region(line_, operand);
       last = std::max(last, use.instance);
@@ -139,6 +141,7 @@ class StatementElision {
   const TileUses& uses_;
   LiveBytes& banks_;
   bool rounding_;  ///< whether copies that round are elided too
+  InstanceChecks& checks_;
   std::vector<Redirected> redirected_;
   std::vector<Extension> extensions_;
 };
@@ -155,9 +158,10 @@ void elide_psum_copies(StraightLine& line, const PassSettings& settings) {
     if (instance.instruction.type == &kTensorCopy) copies[instance.statement].push_back(i);
   }
   std::vector<bool> removed(line.instructions.size());
+  InstanceChecks checks;
   for (const auto& [statement, instances] : copies) {
     poll_interruption();
-    if (!StatementElision(line, uses, banks, rounding).run(instances)) continue;
+    if (!StatementElision(line, uses, banks, rounding, checks).run(instances)) continue;
     for (const uint32_t instance : instances) removed[instance] = true;
   }
   remove_instances(line, removed);

@@ -6,6 +6,7 @@
 #include "device/analysis/access_runs.h"
 #include "device/base/interruption.h"
 #include "device/compiler/line/access_pattern.h"
+#include "device/compiler/line/instance_checks.h"
 #include "device/compiler/tiles/copy_origins.h"
 #include "device/compiler/tiles/tile_uses.h"
 #include "device/isa/movement/tensor_copy.h"
@@ -41,33 +42,40 @@ bool is_exact_copy(const StraightLine& line, const StraightInstruction& instance
 class Elimination {
  public:
   Elimination(StraightLine& line, const TileUses& uses, const TileUses& writes,
-              const std::vector<bool>& removed, std::map<TileId, std::vector<TileUse>>& moved)
-      : line_(line), uses_(uses), writes_(writes), removed_(removed), moved_(moved) {}
+              const std::vector<bool>& removed, std::map<TileId, std::vector<TileUse>>& moved,
+              InstanceChecks& checks)
+      : line_(line),
+        uses_(uses),
+        writes_(writes),
+        removed_(removed),
+        moved_(moved),
+        checks_(checks) {}
 
   bool run(const std::vector<CopiedTile>& tiles) {
     const bool done =
         std::all_of(tiles.begin(), tiles.end(),
                     [&](const CopiedTile& each) { return redirect_readers(each); }) &&
         std::all_of(redirected_.begin(), redirected_.end(), [&](const Redirected& reader) {
-          return is_legal(line_, line_.instructions[reader.use.instance]);
+          return checks_.renew_demand(line_, line_.instructions[reader.use.instance]);
         });
     for (auto reader = redirected_.rbegin(); reader != redirected_.rend(); ++reader) {
       Operand& operand = operand_at(line_, reader->use);
       if (done) {
-        renew_demand(line_, line_.instructions[reader->use.instance]);
         moved_[operand.tile].push_back(reader->use);
       } else {
         operand = reader->before;
+        line_.instructions[reader->use.instance].instruction.demand = reader->demand;
       }
     }
     return done;
   }
 
  private:
-  /// A reader of a copy, and the operand it had.
+  /// A reader of a copy, and the operand and demand that it had.
   struct Redirected {
     TileUse use;
     Operand before;
+    uint32_t demand = 0;
   };
 
   /// Whether the reader is in the same iteration of the loops around the copy: not the reader of a
@@ -134,7 +142,7 @@ class Elimination {
       operand = before;
       return false;
     }
-    redirected_.push_back({use, before});
+    redirected_.push_back({use, before, line_.instructions[use.instance].instruction.demand});
     return true;
   }
 
@@ -211,6 +219,7 @@ class Elimination {
   const TileUses& writes_;  ///< redirecting a reader changes none of them
   const std::vector<bool>& removed_;
   std::map<TileId, std::vector<TileUse>>& moved_;  ///< readers that a tile got from its copies
+  InstanceChecks& checks_;
   std::vector<Redirected> redirected_;
 };
 
@@ -249,9 +258,10 @@ void eliminate_copies(StraightLine& line) {
   const TileUses writes(line, TileUses::kWrites);
   std::map<TileId, std::vector<TileUse>> moved;
   std::vector<bool> removed(line.instructions.size());
+  InstanceChecks checks;
   for (const auto& [statements, tiles] : copied_tiles(line, writes)) {
     poll_interruption();
-    if (!Elimination(line, uses, writes, removed, moved).run(tiles)) continue;
+    if (!Elimination(line, uses, writes, removed, moved, checks).run(tiles)) continue;
     for (const CopiedTile& each : tiles) {
       for (const uint32_t copy : each.copies) removed[copy] = true;
     }

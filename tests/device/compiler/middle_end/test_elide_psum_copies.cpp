@@ -135,5 +135,15 @@ TEST(ElidePsumCopies, NoMoreTilesStayInPsumThanThereAreBanks) {
   EXPECT_EQ(copies_left(PsumCopies{.products = 9, .copied = Dtype::kFloat16}, rounding()), 9);
 }
 
+TEST(ElidePsumCopies, ReadersOfCopiesThatStayKeepTheirDemands) {
+  for (const int64_t products : {8, 9}) {
+    StraightLine line = renamed_line(*PsumCopies{.products = products}.program());
+    const auto demand_of_reader = [&] { return line.instructions.end()[-2].instruction.demand; };
+    const uint32_t before = demand_of_reader();
+    run_pass(line, "elide_psum_copies", {});
+    EXPECT_EQ(demand_of_reader() == before, products == 9);
+  }
+}
+
 }  // namespace
 }  // namespace neuron_sim
