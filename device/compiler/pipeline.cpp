@@ -20,6 +20,7 @@
 #include "device/compiler/middle_end/eliminate_dead_stores.h"
 #include "device/compiler/middle_end/fold_zeros.h"
 #include "device/compiler/middle_end/forward_stores.h"
+#include "device/compiler/middle_end/fuse_elementwise.h"
 #include "device/compiler/middle_end/hoist_invariants.h"
 #include "device/compiler/middle_end/rename_buffers.h"
 #include "device/compiler/middle_end/reuse_loads.h"
@@ -30,6 +31,7 @@
 #include "device/compiler/tiles/kept_tiles.h"
 #include "device/compiler/verify.h"
 #include "device/isa/dma/dma_copy.h"
+#include "device/isa/elementwise/tensor_scalar.h"
 #include "device/isa/movement/memset.h"
 #include "device/isa/movement/tensor_copy.h"
 #include "device/isa/tensor/nc_matmul.h"
@@ -110,6 +112,8 @@ constexpr Pass kPipeline[] = {
     {"reuse_transposes", kMiddle, true, kOrderAndPlaces, run<reuse_transposes>, 8, nullptr, 0,
      &kNcTranspose},
     {"fold_zeros", kMiddle, true, kOrderAndPlaces, run<fold_zeros>, 0, nullptr, 0, &kMemset},
+    {"fuse_elementwise", kMiddle, true, kOrderAndPlaces, run<fuse_elementwise>, 0, nullptr, 0,
+     &kTensorScalar},
     {"batch_narrow_operations", kMiddle, true, kPlaces, run<batch_narrow_operations>, 1},
     {"eliminate_dead_stores", kMiddle, true, kOrderAndPlaces, run<eliminate_dead_stores>, 0,
      "fold_zeros", 0, &kMemset},
@@ -148,6 +152,8 @@ constexpr PassSetting kSettings[] = {
     {"fold_zeros", "fold_zeros",
      "memsets disappear whose bytes are all overwritten, those of sums in PSUM by the first "
      "product"},
+    {"fuse_elementwise", "fuse_elementwise",
+     "two element-wise instructions of which one alone reads the other's result become one"},
     {"elide_psum_copies", "elide_psum_copies",
      "copies out of PSUM that only Vector and Scalar read disappear"},
     {"elide_rounding_copies", "elide_psum_copies",

@@ -52,6 +52,10 @@ _PASSES = (
           f"{_GUIDE}: Opt #6", ("elide_psum_copies",), "tensor_copy"),
     _Pass("No copies within SBUF", "use the tile itself instead of the copy that {line} makes.",
           f"{_GUIDE}: Opt #6", ("eliminate_copies",), "tensor_copy"),
+    _Pass("Two operations in one instruction",
+          "do what {line} does in the instruction that alone reads its result: tensor_scalar takes "
+          "two operations, scalar_tensor_tensor one and a tile, activation a scale and a bias.",
+          f"{_GUIDE}: Opt #6", ("fuse_elementwise",), "tensor_scalar"),
     _Pass("No memset before what overwrites it",
           "leave out the memset of {line}: the first product of a sum can overwrite.",
           f"{_GUIDE}: Opt #6", ("fold_zeros",), "memset"),

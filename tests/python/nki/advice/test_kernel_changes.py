@@ -124,6 +124,24 @@ def a_buffer_each(a):
     return _doubled(a, 8)
 
 
+@nki.jit
+def scaled_and_shifted(a, in_one):
+    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+    for i in range(a.shape[0] // 128):
+        tile = _loaded(a, i, 0, 512)
+        result = nl.ndarray((128, 512), dtype=a.dtype, buffer=nl.sbuf)
+        if in_one:
+            nisa.tensor_scalar(result, tile, op0=nl.multiply, operand0=2.0, op1=nl.add,
+                               operand1=0.5, engine=nisa.vector_engine)  # fmt: skip
+        else:
+            middle = nl.ndarray((128, 512), dtype=a.dtype, buffer=nl.sbuf)
+            nisa.tensor_scalar(middle, tile, op0=nl.multiply, operand0=2.0,
+                               engine=nisa.vector_engine)  # fmt: skip
+            nisa.tensor_scalar(result, middle, op0=nl.add, operand0=0.5, engine=nisa.vector_engine)
+        nisa.dma_copy(out[nl.ds(i * 128, 128), :], result)
+    return out
+
+
 def body(kernel, *arguments, arch="trn2", **keywords):
     return neuron_sim.trace(kernel, *arguments, architecture=arch, **keywords).body_us
 
@@ -208,6 +226,16 @@ def test_only_element_wise_work_of_a_line_that_is_elsewhere_moves():
     assert _core.on_engine(program, "elsewhere.py:1", "Scalar") is None
     with pytest.raises(ValueError, match="engine 'Tensor' does no element-wise work"):
         _core.on_engine(program, line, "Tensor")
+
+
+def test_two_operations_become_one_instruction():
+    rows = MATRIX[:, :512]
+    found = advice(scaled_and_shifted, rows, False).changes
+    (one,) = [each for each in found if each.title == "Two operations in one instruction"]
+    assert one.body_us == pytest.approx(body(scaled_and_shifted, rows, True))
+    assert one.line == line_of("nisa.tensor_scalar(middle, tile")
+    better = advice(scaled_and_shifted, rows, True).changes
+    assert all(each.title != one.title for each in better)
 
 
 def test_buffers_are_doubled_where_no_compiler_does_it():
