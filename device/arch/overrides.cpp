@@ -83,7 +83,7 @@ Document with_overrides(Document document, const std::string& file) {
       const auto fact = document.facts.find(key);
       if (fact == document.facts.end()) {
         fail(text("key '", change.name, "' of architecture file '", file, "' changes '", key,
-                  "', which no base has."));
+                  "', which no base has; a chip's file begins with one, such as base = \"trn2\"."));
       }
       const Field& field = *find_field(key);
       const double before = fact->second.value;
