@@ -49,6 +49,7 @@ def test(pair: str, failed_only: bool) -> dict[str, int]:
         reports.clear()
     reports.append(folder / f"results{len(reports):03}.xml")
     environment = {
+        "PATH": f"{folder / 'venv/bin'}:{os.environ['PATH']}",
         "VENV": str(folder / "venv"),
         "VIRTUAL_ENV": str(folder / "venv"),
         "BUILD": str(folder / "build"),
@@ -63,6 +64,9 @@ def test(pair: str, failed_only: bool) -> dict[str, int]:
     run("tools/setup.sh")
     run("tools/build.sh", "package")
     run("cmake", "--build", folder / "build", "--target", *PROGRAMS)
+    # The notebooks of the tutorials: minutes, so that a failure ends the hours before they begin.
+    site = ("-q", "-W", "--keep-going", "-b", "html", "-c", "tools/site", ".", folder / "site")
+    run(folder / "venv/bin/python", "-m", "sphinx", *site)
     workers = ("-n", str(os.cpu_count()), "--dist", "loadfile", f"--junit-xml={reports[-1]}")
     pytest = (folder / "venv/bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
     run(*pytest, *workers, *chosen, check=False)
