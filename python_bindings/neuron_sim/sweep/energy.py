@@ -18,10 +18,10 @@ def _published() -> dict[str, float]:
     return {name: figure["value"] for name, figure in tomllib.loads(text).items()}
 
 
-def energy_figures(kernels: Sequence[Any], stock: str) -> dict[str, float]:
+def energy_figures(kernels: Sequence[Any], architecture: str) -> dict[str, float]:
     """Columns of traced kernels: energy in uJ of products, of the bytes of SBUF and PSUM, of those
     of HBM and of all three; and the area of these memories and of the Tensor engine's multipliers,
-    relative to the architecture `stock`."""
+    relative to the built-in core of the same version as `architecture`."""
     counted: Counter[str] = Counter()
     for kernel in kernels:
         counted.update(kernel.program.counters(log=kernel.log))
@@ -31,7 +31,7 @@ def energy_figures(kernels: Sequence[Any], stock: str) -> dict[str, float]:
     products += wide * energy["product_32bit"]
     sram = _moved(counted, "sbuf", "psum") * energy["sram_byte"]
     hbm = _moved(counted, "hbm") * energy["hbm_byte"]
-    area = _area(kernels[0].program.facts) / _area(_core.architecture_facts(stock))
+    area = _area(kernels[0].program.facts) / _area(_core.architecture_facts(_stock(architecture)))
     return {
         "assumed_products_uj": products / 1e6,
         "assumed_sram_uj": sram / 1e6,
@@ -39,6 +39,17 @@ def energy_figures(kernels: Sequence[Any], stock: str) -> dict[str, float]:
         "assumed_energy_uj": (products + sram + hbm) / 1e6,
         "assumed_relative_area": area,
     }
+
+
+def _stock(architecture: str) -> str:
+    """The built-in architecture of the same core; the architecture itself where there is none."""
+    version = _version(architecture)
+    same = (name for name in _core.architectures() if _version(name) == version)
+    return next(same, architecture)
+
+
+def _version(architecture: str) -> int:
+    return int(_core.compile_time_queries(architecture)["get_nc_version"])
 
 
 def _moved(counted: Mapping[str, int], *memories: str) -> int:

@@ -57,6 +57,15 @@ def test_area_is_relative_to_the_architecture_of_the_sweep():
     assert many["assumed_relative_area"] == pytest.approx(1 + array * pj("multiplier_area") / area)
 
 
+def test_a_chip_of_a_file_is_compared_with_the_built_in_one_of_its_core(tmp_path):
+    chip = tmp_path / "wide.toml"
+    chip.write_text('base = "trn2"\nsbuf.size = "2x"\n')
+    study = Study(f"{FILE}:product", TILING | {"arch.sbuf.size": ("1x", "0.5x")}, INPUTS, str(chip),
+                  has_energy=True)  # fmt: skip
+    wide, stock = (row["assumed_relative_area"] for row in run_sweep(study))
+    assert wide > stock == 1
+
+
 def test_only_a_study_that_asks_has_the_columns():
     rows = run_sweep(Study(f"{FILE}:product", TILING, INPUTS, "trn2"))
     assert not [name for name in rows[0] if name.startswith("assumed")]
