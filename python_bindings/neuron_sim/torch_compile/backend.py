@@ -40,8 +40,8 @@ from neuron_sim.torch_compile.graph_source import GraphSource
 from neuron_sim.torch_compile.host_inputs import WithHostInputs, has_host_inputs, move_to_device
 from neuron_sim.torch_compile.in_place import write_in_place
 from neuron_sim.torch_compile.options import Options
-from neuron_sim.torch_compile.pair_rotation import recognise_pair_rotation
 from neuron_sim.torch_compile.patterns import recognise_gelu, recognise_rms_norm
+from neuron_sim.torch_compile.rotations import recognise_rotations
 
 # Captures kept per graph: one for each way in which its inputs share memory, and for each set of
 # values of its symbolic sizes.
@@ -225,7 +225,7 @@ def _compiler(kind: str, options: Options) -> Callable[..., Any]:
         if options.fuse:
             recognise_gelu(module)
             recognise_rms_norm(module)
-            recognise_pair_rotation(module)
+            recognise_rotations(module)
             join_activations(module)
         copies_inputs = has_host_inputs(module)
         # A training step changes the parameters: arranging them once would not pay.

@@ -1,4 +1,4 @@
-"""Rotary positions of neighbouring pairs (GPT-J, Cohere, GLM, ERNIE) as a product."""
+"""Turns of rotary positions as products: of neighbouring pairs, and of two halves."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ aten = torch.ops.aten
 _VIEWS = (aten.view.default, aten._unsafe_view.default, aten.reshape.default)
 
 
-def recognise_pair_rotation(module: GraphModule) -> None:
-    """Replaces stack((-x[..., 1::2], x[..., ::2]), -1).flatten(-2) by a product with a matrix of
-    0, 1 and -1, exact where x is finite: elements of rows in HBM would be moved one by one."""
+def recognise_rotations(module: GraphModule) -> None:
+    """Replaces stack((-x[..., 1::2], x[..., ::2]), -1).flatten(-2), and cat((-x[..., n:],
+    x[..., :n]), -1) of halves, by a product with a matrix of 0, 1 and -1, exact where x is finite:
+    the first moves elements of rows in HBM one by one, the second takes three kernels."""
     graph = module.graph
     for node in list(graph.nodes):
-        source = _rotated(node)
+        source = _with_pairs(node) or _with_halves(node)
         if source is None:
             continue
         narrow = _before_cast(source)
@@ -34,40 +35,56 @@ def recognise_pair_rotation(module: GraphModule) -> None:
     module.recompile()
 
 
-def _rotated(node: Node) -> Node | None:
-    """x, if the node is the flattened stack, of a floating dtype on the device."""
-    if node.target not in _VIEWS:
-        return None
-    stack: Any = node.args[0]
+def _with_pairs(node: Node) -> Node | None:
+    """x, if the node is the flattened stack."""
+    stack: Any = node.args[0] if node.target in _VIEWS else None
     if not isinstance(stack, Node) or stack.target is not aten.stack.default:
         return None
-    pair: Any = stack.args[0]
-    value = stack.meta["val"]
-    last = value.dim() - 1
-    if len(stack.args) < 2 or stack.args[1] not in (-1, last) or len(pair) != 2:
+    return _source(stack, node, (1, 0), 2)
+
+
+def _with_halves(node: Node) -> Node | None:
+    """x, if the node is the concatenation."""
+    if node.target is not aten.cat.default:
+        return None
+    half = node.meta["val"].shape[-1] // 2
+    return _source(node, node, (half, 0), 1)
+
+
+def _source(joined: Node, result: Node, firsts: tuple[int, int], step: int) -> Node | None:
+    """x, if `joined` is of -x[..., firsts[0]::step] and of as many of x[..., firsts[1]::step], and
+    x, floating on the device, is as large as `result`."""
+    pair, *dims = joined.args
+    last = joined.meta["val"].dim() - 1
+    if not isinstance(pair, list | tuple) or len(pair) != 2 or (dims or [0])[0] not in (-1, last):
         return None
     if pair[0].target is not aten.neg.default:
         return None
-    odd, even = _source(pair[0].args[0], 1), _source(pair[1], 0)
-    if odd is None or odd is not even:
+    source, *indices = _part(pair[0].args[0], step)
+    other, *others = _part(pair[1], step)
+    if source is None or source is not other:
         return None
-    x = odd.meta["val"]
+    x, value = source.meta["val"], result.meta["val"]
     on_device = x.device.type == device_name() and x.dtype.is_floating_point
-    alike = x.shape == node.meta["val"].shape and x.shape[-1] % 2 == 0
     known = all(isinstance(size, int) for size in x.shape)
-    return odd if on_device and alike and known else None
+    if not on_device or not known or x.shape != value.shape or x.shape[-1] % 2:
+        return None
+    half = x.shape[-1] // 2
+    wanted = [range(x.shape[-1])[first::step][:half] for first in firsts]
+    return source if [*indices, *others] == wanted else None
 
 
-def _source(node: Any, first: int) -> Node | None:
-    """x of x[..., first::2]."""
-    if not isinstance(node, Node) or node.target is not aten.slice.Tensor or len(node.args) != 5:
-        return None
-    x, dim, start, end, step = node.args
-    if not isinstance(x, Node) or not isinstance(end, int):
-        return None
-    shape = x.meta["val"].shape
-    whole = dim in (-1, len(shape) - 1) and end >= shape[-1]
-    return x if whole and (start, step) == (first, 2) else None
+def _part(node: Any, step: int) -> tuple[Node | None, range]:
+    """x of x[..., first:end:step] along its last dimension, and the indices that it keeps."""
+    if not isinstance(node, Node) or node.target is not aten.slice.Tensor or node.kwargs:
+        return None, range(0)
+    arguments: Any = [*node.args, *(0, None, None, 1)[len(node.args) - 1 :]]
+    x, dim, start, end, given = arguments
+    size = x.meta["val"].shape[-1]
+    numbers = all(isinstance(number, int) for number in (size, start, end))
+    if not numbers or given != step or dim not in (-1, x.meta["val"].dim() - 1):
+        return None, range(0)
+    return x, range(size)[start:end:step]
 
 
 def _before_cast(x: Node) -> Node:
@@ -89,7 +106,7 @@ def _product(module: GraphModule, x: Node, node: Node) -> Node:
         return made
 
     shape, width = list(value.shape), value.shape[-1]
-    matrix = graph.get_attr(_matrix(module, value))
+    matrix = graph.get_attr(_matrix(module, value, node.target is aten.cat.default))
     leading = [size for size in shape[:-1] if size != 1] or [1]
     if len(leading) == 1:
         product = call(aten.mm.default, call(aten.view.default, x, [*leading, width]), matrix)
@@ -102,14 +119,16 @@ def _product(module: GraphModule, x: Node, node: Node) -> Node:
     return call(aten.view.default, product, shape)
 
 
-def _matrix(module: GraphModule, x: torch.Tensor) -> str:
+def _matrix(module: GraphModule, x: torch.Tensor, of_halves: bool) -> str:
     """The name of the matrix [width, width] that the graph holds for products of x."""
     width = int(x.shape[-1])
-    name = f"_pair_rotation_{width}_{str(x.dtype).rpartition('.')[2]}"
+    kind = "halves" if of_halves else "pairs"
+    name = f"_rotation_of_{kind}_{width}_{str(x.dtype).rpartition('.')[2]}"
     if not hasattr(module, name):
         with unset_fake_temporarily():
             matrix = torch.zeros(width, width, dtype=x.dtype)
-            even = torch.arange(0, width, 2)
-            matrix[even + 1, even], matrix[even, even + 1] = -1.0, 1.0
+            step = width // 2 if of_halves else 1
+            first = torch.arange(width // 2) if of_halves else torch.arange(0, width, 2)
+            matrix[first + step, first], matrix[first, first + step] = -1.0, 1.0
             module.register_buffer(name, matrix.to(x.device), persistent=False)
     return name

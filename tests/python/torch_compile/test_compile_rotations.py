@@ -1,4 +1,4 @@
-"""Rotary positions of neighbouring pairs become a product, with the values of single elements."""
+"""Turns of rotary positions become a product with the values of the elements."""
 
 import pytest
 import torch
@@ -12,6 +12,11 @@ from compile_support import (
 def rotated(x):
     """As models of transformers write it."""
     return torch.stack((-x[..., 1::2], x[..., 0::2]), dim=-1).flatten(-2)
+
+
+def of_halves(x):
+    half = x.shape[-1] // 2
+    return torch.cat((-x[..., half:], x[..., :half]), dim=-1)
 
 
 def widened(x):
@@ -29,6 +34,10 @@ def of_some(x):
 
 def of_all_but_the_last(x):
     return torch.stack((-x[..., 1:-2:2], x[..., 0:-2:2]), dim=-1).flatten(-2)
+
+
+def of_uneven_parts(x):
+    return torch.cat((-x[..., 3:], x[..., :3]), dim=-1)
 
 
 def turned_back(x):
@@ -49,14 +58,16 @@ def holds_a_product(function, x):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 @pytest.mark.parametrize(("function", "shape"), [
     (rotated, (2, 3, 5, 8)), (rotated, (1, 3, 5, 8)), (rotated, (1, 1, 1, 8)), (rotated, (7, 2)),
-    (widened, (1, 3, 5, 8)), (of_heads, (1, 5, 24)), (of_heads, (2, 1, 24)), (of_some, (1, 3, 8)),
+    (of_halves, (2, 3, 5, 8)), (of_halves, (1, 3, 5, 6)), (widened, (1, 3, 5, 8)),
+    (of_heads, (1, 5, 24)), (of_heads, (2, 1, 24)), (of_some, (1, 3, 8)),
 ])  # fmt: skip
-def test_a_rotation_of_pairs_is_a_product(function, shape, dtype):
+def test_a_rotation_is_a_product(function, shape, dtype):
     assert holds_a_product(function, on_device(*shape, dtype=dtype))
 
 
 @pytest.mark.parametrize(("function", "dtype"), [
-    (of_all_but_the_last, torch.float32), (turned_back, torch.float32), (rotated, torch.int32),
+    (of_all_but_the_last, torch.float32), (of_uneven_parts, torch.float32),
+    (turned_back, torch.float32), (rotated, torch.int32),
 ])  # fmt: skip
 def test_what_only_looks_like_it_stays(function, dtype):
     assert not holds_a_product(function, on_device(3, 8).to(dtype))
