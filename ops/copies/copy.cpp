@@ -4,15 +4,49 @@
 #include <optional>
 
 #include "device/isa/dma/dma_copy.h"
+#include "device/isa/movement/tensor_copy.h"
 #include "ops/blocks/collapse.h"
 #include "ops/blocks/tiles.h"
 #include "ops/copies/transpose.h"
 #include "ops/pointwise/layout.h"
+#include "ops/pointwise/tile_loader.h"
 
 namespace neuron_sim {
 namespace {
 
 constexpr int64_t kPieceBytes = 16384;  // per row of a piece
+constexpr int64_t kRepeatedBytes = 4096;
+
+/// Whether neighbours in the result are one element of the source.
+bool repeats_elements(const HbmTensor& source, const HbmTensor& result) {
+  const SharedDimension last = collapse(source.shape, {source.strides, result.strides}).back();
+  return last.size > 1 && last.strides == std::vector<int64_t>{0, 1};
+}
+
+/// Such elements cross HBM once, and a view of SBUF repeats them.
+void emit_repeated(Builder& builder, const HbmTensor& source, const HbmTensor& result) {
+  builder.scope([&] {
+    const std::vector<HbmTensor> tensors{source, result};
+    const PointwiseLayout layout(builder.limits(), tensors,
+                                 kRepeatedBytes / itemsize(source.dtype()));
+    const auto ring = [&](const char* name) {
+      return builder.sbuf(name, {layout.partitions(), layout.tile_elements()}, source.dtype(),
+                          kDoubleBuffer);
+    };
+    const View loaded = ring("elements"), copied = ring("repeated");
+    layout.for_each(
+        builder, [](const PointwisePiece&) {},
+        [&](const PointwisePiece& piece) {
+          const View target = piece.view(result, 1);
+          const View tile = copied.turn(piece.turn)
+                                .slice(0, 0, target.partitions())
+                                .slice(1, 0, target.free_elements());
+          const View elements = load_repeating(builder, loaded, piece.view(source, 0), piece.turn);
+          builder.emit(TensorCopy{.dst = tile, .src = elements, .engine = EngineKind::kVector});
+          store(builder, target, tile);
+        });
+  });
+}
 
 /// The matrices of a copy that exchanges rows and columns: dimensions of the merged copy.
 struct TransposedCopy {
@@ -63,6 +97,7 @@ struct TransposedCopy {
 
 void emit_copy(Builder& builder, HbmTensors operands, HbmTensors results) {
   const HbmTensor &source = operands[0], &result = results[0];
+  if (repeats_elements(source, result)) return emit_repeated(builder, source, result);
   if (const auto transposed = TransposedCopy::of(source, result)) {
     return transposed->emit(builder, source, result);
   }

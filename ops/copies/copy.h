@@ -5,7 +5,7 @@
 // others through SBUF with a cast (ops/pointwise). A copy whose neighbours in the result are not
 // neighbours in the source would need a separate descriptor for every element; where both sides
 // have a dimension of neighbours, matrices of the two are transposed on chip instead
-// (ops/copies/transpose.h).
+// (ops/copies/transpose.h). Elements that the result has several times side by side load once.
 //
 // Roofline: DMA, twice the bytes.
 

@@ -35,6 +35,20 @@ TEST_P(Copy, EveryDtypeAndOddSizes) {
   }
 }
 
+TEST_P(Copy, ElementsAreRepeatedInAnyDtypeAndNumber) {
+  for (const Dtype dtype : {Dtype::kFloat32, Dtype::kBfloat16, Dtype::kInt32, Dtype::kInt8}) {
+    for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{300, 64}, {1, 5}, {3, 9000}}) {
+      for (const int64_t times : {2, 3, 5000}) {
+        if (rows * columns * times > 200000) continue;
+        check({{rows, columns, times}, {columns, 1, 0}, dtype},
+              {{rows, columns, times}, {}, dtype});
+        check({{rows, columns, times}, {columns + 2, 2, 0}, dtype},
+              {{rows, columns, times}, {}, dtype});
+      }
+    }
+  }
+}
+
 TEST_P(Copy, BitsComeThroughUnchanged) {
   HostTensor operand({{4}, {}});
   operand.set_bits({0x7FA00001, 0x80000000, 0x00000001, 0xFFFFFFFF});
@@ -72,6 +86,15 @@ TEST(CopyKernel, AMatrixIsTransposedOnChipFromTheLimitOn) {
   EXPECT_LT(time(16, 16), below);
   EXPECT_LT(at, below * 1.5);
   EXPECT_LT(time(256, 128), 4 * at);
+}
+
+TEST(CopyKernel, RepeatedElementsTakeLessThanThoseThatAreLoadedEach) {
+  const auto time = [](const std::vector<int64_t>& strides) {
+    const TensorSpec result{{512, 64, 2}, {}};
+    return simulated_microseconds(
+        build_kernel(load_architecture("trn1"), emit_copy, {{result.shape, strides}}, {result}));
+  };
+  EXPECT_LT(time({64, 1, 0}), 2 * time({128, 2, 1}));
 }
 
 TEST(CopyKernel, TakesTheTimeOfItsBytes) {
