@@ -25,6 +25,26 @@ void check_options(const Builder& builder, const MatmulOptions& options) {
 
 }  // namespace
 
+namespace {
+
+/// Whether a plan that keeps rows of `a` moves fewer bytes than panels of `b`, each of which all of
+/// `a` streams past. Less than a tile of rows streams by at little cost; then panels of so few
+/// columns count that the rows of `b` are short for a descriptor.
+bool rows_are_kept(const Architecture& architecture, const MatmulOperands& operands,
+                   const ResidentPlan& plan) {
+  const int64_t tile = architecture.limits.partitions;
+  if (operands.rows() < tile && plan.columns > tile) return false;
+  const auto bytes = [](const View& view) {
+    return view.size(0) * view.size(1) * itemsize(view.dtype());
+  };
+  const int64_t a = bytes(operands.a), b = bytes(operands.b);
+  const int64_t panels = ceiling(operands.columns(), plan.columns);
+  const int64_t blocks = row_blocks(architecture.limits, operands);
+  return panels * a + b > a + blocks * b && can_keep_rows(architecture, operands, kStreamedRows);
+}
+
+}  // namespace
+
 MatmulBatch single_product(const MatmulOperands& operands) {
   return {1, operands, [operands](const auto& body) { body(operands, 0); }};
 }
@@ -33,11 +53,14 @@ void emit_matmul_batch(Builder& builder, const MatmulBatch& batch, const Epilogu
                        const MatmulOptions& options) {
   ResidentPlan plan = plan_resident(builder.architecture(), batch);
   if (options.panel_columns > 0) plan.columns = std::min(plan.columns, options.panel_columns);
-  if (plan.columns > 0 && options.panel_rows == 0) {
+  const bool is_free = options.panel_columns == 0 && options.panel_rows == 0;
+  if (plan.columns > 0 && is_free && rows_are_kept(builder.architecture(), batch.first, plan)) {
+    emit_streamed_matmul(builder, batch, epilogue, {kStreamedRows, true});
+  } else if (plan.columns > 0 && options.panel_rows == 0) {
     emit_resident_matmul(builder, batch, epilogue, plan);
   } else {
     emit_streamed_matmul(builder, batch, epilogue,
-                         options.panel_rows > 0 ? options.panel_rows : kStreamedRows);
+                         {options.panel_rows > 0 ? options.panel_rows : kStreamedRows});
   }
 }
 

@@ -11,7 +11,8 @@
 // (all of `b` if it fits), row tiles of `a` stream past it, the next one loaded and transposed
 // while TensorE multiplies the current one. HBM traffic: b once, a once per panel. Tile plan, K
 // streamed (matmul_streamed.cpp): for a K that does not fit; four row tiles times 512 columns
-// accumulate in PSUM while panels of K stream by.
+// accumulate in PSUM while panels of K stream by. Where `b` takes several panels, all K of these
+// row tiles stays in SBUF instead, if that moves less: a once, b once per four row tiles.
 //
 // The variants are the ladder of the vendor's NKI tutorial on matrix multiplication, with its tiles
 // (128 x 128 stationary, 512 columns moving) and blocks, for any sizes:

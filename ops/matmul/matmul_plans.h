@@ -57,9 +57,19 @@ ResidentPlan plan_resident(const Architecture& architecture, const MatmulBatch& 
 
 void emit_resident_matmul(Builder& builder, const MatmulBatch& batch, const Epilogue& epilogue,
                           const ResidentPlan& plan);
-/// K streamed in panels of `panel_rows`.
+
+/// K streamed in panels.
+struct StreamedPlan {
+  int64_t panel_rows;       ///< of K
+  bool keeps_rows = false;  ///< all of K of the row tiles of `a` that accumulate stays in SBUF
+};
+/// Whether SBUF has room for these rows beside panels of `b`.
+bool can_keep_rows(const Architecture& architecture, const MatmulOperands& operands,
+                   int64_t panel_rows);
+/// Blocks of row tiles that accumulate together: as often a plan that keeps rows loads `b`.
+int64_t row_blocks(const Limits& limits, const MatmulOperands& operands);
 void emit_streamed_matmul(Builder& builder, const MatmulBatch& batch, const Epilogue& epilogue,
-                          int64_t panel_rows);
+                          const StreamedPlan& plan);
 /// The plan that fits.
 void emit_matmul_batch(Builder& builder, const MatmulBatch& batch, const Epilogue& epilogue,
                        const MatmulOptions& options);

@@ -148,6 +148,37 @@ TEST_P(Matmul, HoistLoadKeepsKInSbufWhileItFits) {
   EXPECT_EQ(bytes(fitting + 1), 4 * ((fitting + 1) * (2 * 128 + 1024) + 128 * 1024));
 }
 
+TEST_P(Matmul, OfALongKKeepsRowsWhileColumnsStreamBy) {
+  check(architecture(), {{130, 8192}, {}}, {{8192, 520}, {}});
+  check(architecture(), {{130, 8190}, {1, 130}}, {{8190, 520}, {1, 8190}});
+}
+
+TEST_P(Matmul, OfALongKLoadsColumnsOnceForFourTilesOfRows) {
+  constexpr int64_t kDepth = 12288, kColumns = 1024;
+  const auto bytes = [&](int64_t rows) {
+    const TensorSpec a{{rows, kDepth}, {}, Dtype::kBfloat16};
+    const TensorSpec b{{kDepth, kColumns}, {}, Dtype::kBfloat16};
+    return simulate(*build_alone(kMatmul, architecture(), {a, b}, {}).program).dma_bytes;
+  };
+  const auto loading = [](int64_t rows, int64_t times) {
+    return 2 * (rows * kDepth + times * kDepth * kColumns + rows * kColumns);
+  };
+  EXPECT_GT(bytes(1), loading(1, 1)) << "a row for each panel of columns";
+  EXPECT_EQ(bytes(128), loading(128, 1));
+  EXPECT_EQ(bytes(512), loading(512, 1));
+  EXPECT_EQ(bytes(513), loading(513, 2));
+}
+
+TEST_P(Matmul, OfAVeryLongKLoadsLongerRowsThanThoseOfOneColumnTile) {
+  const auto time = [&](int64_t panel_columns) {
+    const TensorSpec a{{1, 18432}, {}, Dtype::kBfloat16}, b{{18432, 2560}, {}, Dtype::kBfloat16};
+    return simulate(*build_alone(kMatmul, architecture(), {a, b}, {.panel_columns = panel_columns})
+                         .program)
+        .body;
+  };
+  EXPECT_LT(time(0), time(128));
+}
+
 TEST_P(Matmul, OfATransposedXChecksItsDepth) {
   EXPECT_EQ(
       error_of([&] {
