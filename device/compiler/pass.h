@@ -22,6 +22,7 @@ struct PassState {
   std::vector<TileId> undefined = {};  ///< tiles that the kernel reads before it writes them
   /// How space in SBUF is reused; empty: large tiles get their places first (rotate_sbuf).
   std::optional<SbufReuse> reuse = SbufReuse::kSameSize;
+  size_t core = 0;             ///< whose line it is
   bool loads_in_time = false;  ///< loaded tiles hold their places from when the loads are issued
   Picoseconds length{};    ///< of the order that schedule found, in the compiler's simulated time
   bool overflows = false;  ///< the kernel's own places lie beyond the end of SBUF or PSUM
@@ -44,6 +45,7 @@ struct Keeps {
   bool order = false;      ///< instances that remain follow each other as before
   bool instances = false;  ///< none is added or removed
   bool places = false;     ///< every tile stays at its address
+  bool stores = true;      ///< as many bytes of every argument are written
 };
 
 /// One pass: a row of the pipeline.

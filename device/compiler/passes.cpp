@@ -13,6 +13,7 @@
 #include "device/compiler/attempts.h"
 #include "device/compiler/dump.h"
 #include "device/compiler/line/straight_line.h"
+#include "device/compiler/middle_end/split_over_cores.h"
 #include "device/compiler/pass.h"
 
 namespace neuron_sim {
@@ -193,6 +194,11 @@ std::optional<StraightLine> spilled_back_end(const StraightLine& line, PassState
   return in_time && (!waiting || state.length < length) ? std::move(in_time) : std::move(waiting);
 }
 
+/// A core's line before the passes: both halves of a program that is split come from its only one.
+StraightLine line_of_core(const Program& program, size_t core) {
+  return *unroll(program, std::min(core, program.cores.size() - 1)).line;
+}
+
 /// The passes' result for one core, and the settings that remained.
 struct CompiledCore {
   StraightLine line;
@@ -203,8 +209,8 @@ struct CompiledCore {
 /// A core of a program whose tiles do not fit where the kernel declares them.
 CompiledCore compile_overflowing(const Program& program, size_t core, const PassSettings& settings,
                                  const std::vector<TileId>& undefined) {
-  const StraightLine unrolled = *unroll(program, core).line;
-  PassState state{.settings = settings, .undefined = undefined, .overflows = true};
+  const StraightLine unrolled = line_of_core(program, core);
+  PassState state{.settings = settings, .undefined = undefined, .core = core, .overflows = true};
   for (const PassSettings& attempt : attempts_with_spills(settings)) {
     state.settings = attempt;
     StraightLine line = unrolled;
@@ -242,7 +248,7 @@ std::optional<CompiledCore> first_that_fits(const Program& program, size_t core,
     if (!at_once && repeats(attempt, *(&attempt - 1), state.effective)) continue;
     state.effective.clear();
     // Unrolled again, not copied: most programs need no copy, long ones have no room for it.
-    StraightLine line = *unroll(program, core).line;
+    StraightLine line = line_of_core(program, core);
     run_stage(Stage::kVersions, line, state);
     state.settings = attempt.settings;
     state.room_to_keep = attempt.room_to_keep;
@@ -278,7 +284,8 @@ bool loads_a_filling_more(const StraightLine& line, const StraightLine& other) {
 /// and would hide the 0.6 ms that the Tensor engine waits there between row blocks.
 CompiledCore compile_fitting(const Program& program, size_t core, const PassSettings& settings,
                              const std::vector<TileId>& undefined) {
-  PassState state{.settings = settings, .undefined = undefined, .loads_in_time = true};
+  PassState state{
+      .settings = settings, .undefined = undefined, .core = core, .loads_in_time = true};
   const bool renames = settings["rename_buffers"] != 0;
   if (renames) {
     std::optional<CompiledCore> in_time =
@@ -296,7 +303,7 @@ CompiledCore compile_fitting(const Program& program, size_t core, const PassSett
     if (waiting) return std::move(*waiting);
   }
   // The kernel's own places are valid only for the kernel's own order.
-  StraightLine line = *unroll(program, core).line;
+  StraightLine line = line_of_core(program, core);
   state.settings = settings;
   run_stage(Stage::kVersions, line, state);
   place(line, state, SbufReuse::kSameSize);
@@ -313,8 +320,12 @@ void leave_out(PassSettings& used, const PassSettings& of_core) {
 
 }  // namespace
 
-Compiled compile(std::shared_ptr<const Program> program, const PassSettings& settings) {
+Compiled compile(std::shared_ptr<const Program> program, const PassSettings& wanted) {
   check_dump_request(dump_request());
+  PassSettings settings = wanted;
+  if (settings["rename_buffers"] == 0 || !can_be_split(*program)) {
+    settings.set("split_over_cores", 0);
+  }
   const bool overflows = !program->overflow.empty();
   const PassSettings nothing{{"disable_dge", settings["disable_dge"]}};
   if (!overflows && settings == nothing) return {std::move(program), "all passes are off", {}};
@@ -325,13 +336,15 @@ Compiled compile(std::shared_ptr<const Program> program, const PassSettings& set
   if (overflows || settings["rename_buffers"] != 0) undefined = undefined_tiles(*program);
   std::vector<StraightLine> lines;
   PassSettings used = settings;
-  for (size_t core = 0; core < program->cores.size(); ++core) {
+  const size_t cores = settings["split_over_cores"] != 0 ? 2 : program->cores.size();
+  for (size_t core = 0; core < cores; ++core) {
     CompiledCore compiled = overflows ? compile_overflowing(*program, core, settings, undefined)
                                       : compile_fitting(*program, core, settings, undefined);
     leave_out(used, compiled.used);
-    lines.push_back(std::move(compiled.line));
+    const bool idles = core > 0 && compiled.line.instructions.empty();
+    if (!idles) lines.push_back(std::move(compiled.line));
   }
-  return {lower(std::move(lines)), "", left_out(settings, used)};
+  return {lower(std::move(lines)), "", left_out(wanted, used)};
 }
 
 }  // namespace neuron_sim

@@ -27,6 +27,7 @@
 #include "device/compiler/middle_end/reuse_transposes.h"
 #include "device/compiler/middle_end/select_activations.h"
 #include "device/compiler/middle_end/share_constants.h"
+#include "device/compiler/middle_end/split_over_cores.h"
 #include "device/compiler/pass.h"
 #include "device/compiler/tiles/kept_tiles.h"
 #include "device/compiler/verify.h"
@@ -53,6 +54,11 @@ bool run(StraightLine& line, [[maybe_unused]] PassState& state) {
 
 bool run_rename_buffers(StraightLine& line, PassState& state) {
   rename_buffers(line, state.undefined, state.overflows);
+  return true;
+}
+
+bool run_split_over_cores(StraightLine& line, PassState& state) {
+  split_over_cores(line, state.core);
   return true;
 }
 
@@ -94,11 +100,14 @@ constexpr Keeps kPlaces{.places = true};
 constexpr Keeps kOrderAndInstances{.order = true, .instances = true};
 constexpr Keeps kKeepsAll{.order = true, .instances = true, .places = true};
 
+constexpr Keeps kOrderAndPlacesOfHalf{.order = true, .places = true, .stores = false};
+
 constexpr Stage kMiddle = Stage::kMiddleEnd;
 // name, stage, whether it needs versions, what it keeps, how it runs, when it gives way, its
 // switch, when it keeps less, the instruction without which it has nothing to do
 constexpr Pass kPipeline[] = {
     {"rename_buffers", Stage::kVersions, false, kKeepsAll, run_rename_buffers},
+    {"split_over_cores", Stage::kVersions, true, kOrderAndPlacesOfHalf, run_split_over_cores},
     {"share_constants", kMiddle, true, kOrderAndPlaces, run<share_constants>, 0, "rename_buffers",
      0, &kMemset},
     {"accumulate_products", kMiddle, true, kOrderAndPlaces, run<accumulate_products>, 0,
@@ -139,6 +148,8 @@ constexpr PassSetting kSettings[] = {
     {"rename_buffers", "rename_buffers",
      "on-chip tiles become single-assignment versions, equal constants one, and products that are "
      "added to a tile of PSUM accumulate there"},
+    {"split_over_cores", "split_over_cores",
+     "the flag --logical-nc-config=2: a kernel of one core runs on both cores of a logical core"},
     {"place_large_first", "allocate_sbuf",
      "large tiles get their places in SBUF first when tiles do not fit otherwise"},
     {"forward_stores", "forward_stores",

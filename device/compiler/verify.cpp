@@ -39,7 +39,7 @@ class Verification {
     check_operands();
     check_definedness();
     check_edges();
-    check_stores();
+    if (pass_.keeps.stores) check_stores();
     if (pass_.keeps.order) check_order();
     if (pass_.keeps.instances) check_instances();
     if (pass_.keeps.places) check_places();

@@ -12,8 +12,8 @@ void verify_passes(bool on);
 
 /// Throws SimulatorBug that names the pass, the instruction and what is wrong, unless after the
 /// pass every operand lies within its tile, every read on chip that found all its bytes written
-/// still does, every instance follows those that it has an edge from, every argument is written as
-/// many bytes as before, and what the pass declares to keep is unchanged.
+/// still does, every instance follows those that it has an edge from, and what the pass declares to
+/// keep is unchanged.
 void verify(const Pass& pass, const StraightLine& before, const StraightLine& after);
 
 }  // namespace neuron_sim

@@ -16,6 +16,7 @@ using Numbers = std::vector<TileId>;
 
 /// Whether a tile is the same on all cores, and was numbered with the first one.
 bool is_common(const StraightLine& line, size_t tile) {
+  if (line.is_copy_of_first) return line.tiles[tile].memory == MemoryKind::kHbm;
   return tile < line.kernel_tiles && !is_on_chip(line.tiles[tile]);
 }
 

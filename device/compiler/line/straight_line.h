@@ -45,6 +45,8 @@ struct StraightLine {
   std::string kernel;
   std::shared_ptr<const PeerAccesses> peer;  ///< the other core (meetings.h); null without one
   const Architecture* architecture = nullptr;
+  /// It is a core's part of a program of one core, whose tiles outside of HBM become its own.
+  bool is_copy_of_first = false;
   std::vector<StraightInstruction> instructions;
   std::vector<Nest> nests;            ///< shared by instances: append, do not change
   std::vector<Operand> operands;      ///< ring 1, no terms; on chip `offset` includes the tile's
