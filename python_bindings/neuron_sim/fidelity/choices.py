@@ -28,7 +28,7 @@ from neuron_sim.fidelity.suite import find_case
 
 CHANGE = 0.01
 CHANGED_VALUE = 1.25
-GIVEN = ("disable_dge",)
+GIVEN = ("disable_dge", "split_over_cores")
 """Settings that say what the author asked for: no choice of the model."""
 
 

@@ -58,7 +58,7 @@ def reply_of(traced: Any, rules: Sequence[str] = ()) -> dict[str, Any]:
         "stack": traced.stack,
         "profile": _profile(published, traced.program.counters(traced.log)),
     }
-    settings = _core.published_stacks()[traced.stack]["settings"]
+    settings = traced.settings
     used = [rule for rule in rules if settings[rule]]
     without = {
         rule: _core.compile_program(traced.source, settings | {rule: type(settings[rule])(0)})

@@ -18,7 +18,7 @@ _LEAST_SHARE = 0.05
 
 def engine_trials(kernel: Any) -> Iterator[Trial]:
     """The lines with most element-wise work on the critical path, on each other engine."""
-    settings = _core.published_stacks()[kernel.stack]["settings"]
+    settings = kernel.settings
     for line, engine in _busiest(kernel.program):
         for other in _ENGINES:
             if other != engine:

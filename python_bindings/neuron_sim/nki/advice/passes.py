@@ -70,7 +70,7 @@ _PASSES = (
 
 def pass_trials(kernel: Any) -> Iterator[Trial]:
     """A trial for each pass that the kernel's stack does not have."""
-    stack = _core.published_stacks()[kernel.stack]["settings"]
+    stack = kernel.settings
     used = {each["name"] for each in kernel.source.operations()}
     for each in _PASSES:
         wanted = dict.fromkeys(each.settings, 1)
@@ -117,5 +117,5 @@ def _with_room(kernel: Any) -> Any:
         with open(path, "w", encoding="utf-8") as file:
             file.write(overlay(kernel.source, larger))
         traced = altered(kernel.call, architecture=path).trace_anew()
-        settings = _core.published_stacks()[kernel.stack]["settings"] | {"reuse_loads": 1}
+        settings = kernel.settings | {"reuse_loads": 1}
         return _core.compile_program(traced.source, settings)

@@ -21,6 +21,18 @@ def flags_of(options: dict) -> tuple[str, ...]:
     return _split("additional_compile_opt", text)
 
 
+def logical_cores_of(flags: tuple[str, ...]) -> int:
+    """Cores of a logical core: `--logical-nc-config` or `--lnc`, else 1; ValueError for no int."""
+    cores = "1"
+    for flag, following in zip(flags, (*flags, "")[1:], strict=True):
+        name, equals, value = flag.partition("=")
+        if name in ("--logical-nc-config", "--lnc"):
+            cores = value if equals else following
+    if not cores.isdecimal():
+        raise ValueError(f"the compiler's flags {flags} have '{cores}' cores of a logical core.")
+    return int(cores)
+
+
 def _split(name: str, text: str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(text))

@@ -18,6 +18,7 @@ from ..tracing.generations import GENERATIONS
 from ..tracing.trace import Trace
 from . import memory, sanitize
 from .arrays import as_bytes, copy_into_torch, host_bytes, is_declared, is_numpy, to_torch
+from .compiler_flags import logical_cores_of
 from .printing import show
 
 _BEYOND_ROWS = re.compile(r"Out-of-bound access for tensor `(\w+)` on dimension 0: index (\d+) of")
@@ -40,11 +41,10 @@ def torch_of(arrays: list):
 class TracedKernel:
     """A kernel as a program.
 
-    `source`: the program as the kernel wrote it; `program`: after the passes of the architecture's
-    compiler with its `flags` (made on first access). `inputs`: one Input per array argument, the
-    program's first arguments; the other arguments are HBM tensors of the kernel. `returned`: the
-    kernel's result, with an Output for every tensor. `simulation`: errors of the run are those of
-    the vendor's simulation.
+    `source`: the program as it is written; `program`: after the passes of the compiler with its
+    `flags` (made on first access). `inputs`: one Input per array argument, the program's first
+    arguments; the others are HBM tensors of the kernel. `returned`: its result, with an Output for
+    every tensor. `simulation`: errors of the run are those of the vendor's simulation.
     """
 
     def __init__(
@@ -94,16 +94,21 @@ class TracedKernel:
     @functools.cached_property
     def kernel_in_graphs(self):
         """For programs of whole graphs: the program by passes that keep every byte."""
-        settings = _core.published_stacks()[self.stack]["settings"]
-        if not settings["elide_rounding_copies"]:
+        if not self.settings["elide_rounding_copies"]:
             return self.compiled_kernel
-        exact = _core.compile_program(self.source, settings | {"elide_rounding_copies": 0})
+        exact = _core.compile_program(self.source, self.settings | {"elide_rounding_copies": 0})
         return exact.compiled_kernel(self.source)
 
     @functools.cached_property
     def objection(self) -> str:
         """Why the compiler's passes do not take the program; empty when they do."""
         return memory.pass_objection(self.source)
+
+    @property
+    def settings(self) -> dict:
+        """Settings of the passes: the stack's, and whether they split an old kernel (by flag)."""
+        splits = self.language == "old" and not self.direct and logical_cores_of(self.flags) > 1
+        return _core.published_stacks()[self.stack]["settings"] | {"split_over_cores": splits}
 
     @property
     def stack(self) -> str:
@@ -114,10 +119,8 @@ class TracedKernel:
 
     @property
     def program(self):
-        """The program after the passes of the compiler; `direct` kernels skip its middle end.
-
-        A program that the passes do not take stays as written, and a warning says why.
-        """
+        """The program after the passes of the compiler (`direct`: without its middle end), or as it
+        is written, with a warning that says why."""
         if self._program is None:
             if objection := self.objection:
                 warnings.warn(
@@ -127,8 +130,7 @@ class TracedKernel:
                 )
                 self._program = self.source
             else:
-                settings = _core.published_stacks()[self.stack]["settings"]
-                self._program = _core.compile_program(self.source, settings)
+                self._program = _core.compile_program(self.source, self.settings)
                 memory.warn_of_spills(self._program)
         return self._program
 

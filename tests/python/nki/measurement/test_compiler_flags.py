@@ -77,10 +77,27 @@ def test_flags_change_nothing_where_all_descriptors_are_static(language, monkeyp
     assert latency_of(nki.benchmark(**flags)(function)) == latency_of(nki.benchmark(function))
 
 
+@pytest.mark.parametrize("flags", ["--logical-nc-config=2", "--lnc 2"])
+def test_a_kernel_of_the_old_language_runs_on_both_cores_of_its_logical_core(flags):
+    x = np.zeros((16, 128, 2048), np.float32)
+    times, cores = {}, {}
+    for language in ("old", "new"):
+        nki, function = in_language(language)
+        for name, text in (("one", "--lnc=1"), ("two", flags)):
+            traced = nki.jit(additional_compile_opt=text)(function).traced(x)
+            times[language, name] = traced.time()["body_us"]
+            cores[language, name] = traced.program.listing().count("core 1:")
+    assert cores == {("old", "one"): 0, ("old", "two"): 1, ("new", "one"): 0, ("new", "two"): 0}
+    assert 0.4 < times["old", "two"] / times["old", "one"] < 0.8
+    assert times["new", "two"] == times["new", "one"]
+
+
 def test_flags_that_are_no_flags_are_refused():
     nki, function = in_language("old")
     x = np.zeros((16, 128, 64), np.float32)
     with pytest.raises(TypeError, match=r"^additional_compile_opt is \['--disable-dge'\] and must"):
         nki.jit(additional_compile_opt=["--disable-dge"])(function).traced(x)
+    with pytest.raises(ValueError, match="'two' cores of a logical core"):
+        nki.jit(additional_compile_opt="--lnc=two")(function).traced(x).time()
     with pytest.raises(ValueError, match=r"^additional_compile_opt is '--a=\"': No closing quot"):
         nki.benchmark(additional_compile_opt='--a="')(function)(x)
