@@ -41,6 +41,23 @@ def _summary(rows: Sequence[Comparison]) -> str:
     )
 
 
+def _bytes_summary(rows: Sequence[Comparison]) -> str:
+    """How many programs move the published bytes."""
+    close = sum(abs(row.error_of_bytes) <= 0.05 for row in rows)
+    return f"{_summary(rows)[:-1]}; {close} of them within 5% of the bytes."
+
+
+def _program(prompt: Comparison, token: Comparison) -> str:
+    """A line of the table of programs."""
+    cells = [prompt.model, prompt.setting]
+    for row in (prompt, token):
+        cells += [
+            f"{row.measured_mb:.0f} | {row.simulated_mb:.0f} | {row.error_of_bytes:+.0%}",
+            f"{row.measured_ms:.2f} | {row.simulated_ms:.2f} | {row.error:+.0%}",
+        ]
+    return f"| {' | '.join(cells)} |"
+
+
 def _trends(rows: Sequence[Comparison]) -> str:
     """How many pairs of rows that differ in one size go as measured."""
     verdicts = [trend.verdict for trend in trends(rows)]
@@ -52,7 +69,9 @@ def _trends(rows: Sequence[Comparison]) -> str:
 def page() -> str:
     """The page for the stored rows."""
     rows = stored_rows(PAGE.with_suffix(".json"))
-    first, later = ([row for row in rows if row.figure == kind] for kind in ("TTFT", "TPOT"))
+    first, later, prompts, tokens = (
+        [row for row in rows if row.figure == kind] for kind in ("TTFT", "TPOT", "prompt", "token")
+    )
     lines = [
         f"| {row.model} | {row.instance} | {source['weights']} | {row.batch} | {row.context} | "
         f"{row.input} | {_times(row)} | {_times(token)} |"
@@ -65,6 +84,9 @@ def page() -> str:
         "first_summary": _summary(first),
         "later_summary": _summary(later),
         "trends": _trends(rows),
+        "programs": "\n".join(map(_program, prompts, tokens)),
+        "prompt_summary": _bytes_summary(prompts),
+        "token_summary": _bytes_summary(tokens),
         "host_constants": ", ".join(f"{name} {ms:.1f} ms" for name, ms in constants.items()),
         "host_error": f"{mean_absolute_error(hosted):.1%}",
         "host_largest": _largest(hosted),

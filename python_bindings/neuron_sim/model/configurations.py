@@ -1,5 +1,6 @@
-"""Configurations of models in the format of `transformers`: ours, and files. Imports no torch. The
-sizes for published prompt and token programs are not from the models' files; bytes were checked."""
+"""Configurations of models in the format of `transformers`: ours, and files. Imports no torch. A
+model type alone is the model of its class's defaults; other sizes of published prompt and token
+programs have no file as source: weights agree with a token's bytes (docs/generation.md)."""
 
 from __future__ import annotations
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from neuron_sim.fidelity.published_models import generation, host_overhead, inference, trends
+from neuron_sim.fidelity.published_models import (
+    generation,
+    host_overhead,
+    inference,
+    programs,
+    trends,
+)
 from neuron_sim.terminal.arguments import print_result
 from neuron_sim.terminal.exit_codes import SUCCESS
 
@@ -15,11 +21,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.host_overhead:
         return _compare_with_host(name, arguments)
     generations = generation.compare(name, everywhere=arguments.arch is not None)
+    generations += programs.compare(name, everywhere=arguments.arch is not None)
     rows = inference.compare(name) if name is None or not generations else []
     rows += generations
 
     def text() -> None:
-        for figure in ("latency", "TTFT", "TPOT"):
+        for figure in ("latency", "TTFT", "TPOT", "prompt", "token"):
             chosen = [row for row in rows if row.figure == figure]
             if chosen:
                 print(inference.as_text(chosen))

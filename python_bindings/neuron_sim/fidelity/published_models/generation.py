@@ -42,6 +42,13 @@ def compare(model: str | None = None, everywhere: bool = False) -> list[Comparis
     return found
 
 
+def simulated(model: str, request: GenerationRequest, where: str, everywhere: bool) -> Generation:
+    """A request on the architecture of the instance `where`; `everywhere`: on the device of this
+    process."""
+    architecture = _architecture() if everywhere else instance(where).architecture
+    return _simulated(model, request, architecture)
+
+
 @functools.cache
 def _simulated(model: str, request: GenerationRequest, architecture: str) -> Generation:
     if architecture == _architecture():
@@ -81,8 +88,7 @@ def _compare(row: dict[str, Any], everywhere: bool) -> list[Comparison]:
         input=row["input"],
         weight_dtype=None if row["weights"] == "bf16" else row["weights"],
     )
-    architecture = _architecture() if everywhere else instance(row["instance"]).architecture
-    found = _simulated(row["model"], request, architecture)
+    found = simulated(row["model"], request, row["instance"], everywhere)
     return [
         Comparison(
             row["model"],

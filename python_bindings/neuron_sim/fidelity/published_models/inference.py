@@ -29,7 +29,8 @@ class Comparison:
     """With the copies of inputs and results where the client waited for them."""
     bound: str
     figure: str = "latency"
-    """Or "TTFT", "TPOT": the time to first token, and per output token, of a generation."""
+    """Or "TTFT", "TPOT": the time to first token, and per output token, of a generation; "prompt",
+    "token": the times of its programs on the device."""
     setting: str = ""
     """The cores and tokens of a generation."""
     context: int = 0
@@ -43,11 +44,19 @@ class Comparison:
     copies_ms: float = 0.0
     """The part of `simulated_ms` that is copies (host_copies.py); the rest is the latency that
     `neuron-sim model` prints."""
+    measured_mb: float = 0.0
+    """Megabytes of HBM that a program reads and writes; 0 where none are published."""
+    simulated_mb: float = 0.0
 
     @property
     def error(self) -> float:
         """Relative to the measured time."""
         return self.simulated_ms / self.measured_ms - 1
+
+    @property
+    def error_of_bytes(self) -> float:
+        """Relative to the measured megabytes."""
+        return self.simulated_mb / self.measured_mb - 1
 
 
 def published() -> list[dict[str, Any]]:
@@ -114,6 +123,10 @@ def as_objects(rows: Sequence[Comparison]) -> list[dict[str, Any]]:
     return [{**asdict(row), "error": row.error} for row in rows]
 
 
+def _bytes(row: Comparison) -> tuple[str, str, str]:
+    return f"{row.measured_mb:.0f}", f"{row.simulated_mb:.0f}", f"{row.error_of_bytes:+.0%}"
+
+
 def as_text(rows: Sequence[Comparison]) -> str:
     """A line per row, all of one figure, then the mean absolute error.
 
@@ -121,12 +134,14 @@ def as_text(rows: Sequence[Comparison]) -> str:
     """
     figure = rows[0].figure
     latency = figure == "latency"
+    programs = figure in ("prompt", "token")
     cells = [
         (
             *(() if latency else (figure,)),
             *("model", "instance", "batch", "measured ms", "simulated ms"),
             *(("copies ms",) if latency else ()),
             *("error", "bound by"),
+            *(("measured MB", "simulated MB", "error") if programs else ()),
         )
     ]
     for row in rows:
@@ -137,6 +152,7 @@ def as_text(rows: Sequence[Comparison]) -> str:
                 f"{row.simulated_ms - row.copies_ms:.3f}",
                 *((f"{row.copies_ms:.3f}",) if latency else ()),
                 *(f"{row.error:+.0%}", row.bound),
+                *(_bytes(row) if programs else ()),
             )
         )
     lines = [*aligned(cells), f"mean absolute error {mean_absolute_error(rows):.0%}"]
