@@ -8,6 +8,7 @@
 #include "device/base/errors.h"
 #include "device/compiler/dump.h"
 #include "device/compiler/line/change_engine.h"
+#include "device/compiler/line/change_layout.h"
 #include "device/compiler/line/straight_line.h"
 #include "device/compiler/pass.h"
 #include "device/compiler/passes.h"
@@ -125,6 +126,9 @@ void bind_passes(nb::module_& module) {
              nb::arg("engine"),
              "The program with the element-wise instructions of a source line (\"file:line\") on "
              "engine Vector, Scalar or GpSimd, those that it accepts; None when none moves.");
+  module.def("with_dense_loads", &with_dense_loads, nb::arg("program"), nb::arg("source_line"),
+             "The program, of another tensor in HBM, in which what the loads of a source line "
+             "(\"file:line\") read lies in their order; None where it does already.");
   module.def("published_stacks", &stacks,
              "Software stacks of published measurements: name -> {compiler, source, settings, "
              "description}.");

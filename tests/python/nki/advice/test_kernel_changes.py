@@ -299,6 +299,35 @@ def signs(a, b):
     return out
 
 
+@nki.jit
+def columns(a):
+    """Tiles of a.T, by loads that take single elements."""
+    out = nl.ndarray((a.shape[1], a.shape[0]), dtype=a.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((128, a.shape[0]), dtype=a.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(tile, a.ap(pattern=[[1, 128], [a.shape[1], a.shape[0]]]))
+    nisa.dma_copy(out, tile)
+    return out
+
+
+@nki.jit
+def rows(a):
+    """The same of a tensor that is stored transposed."""
+    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(tile, a)
+    nisa.dma_copy(out, tile)
+    return out
+
+
+def test_callers_are_told_what_another_layout_of_a_tensor_would_save():
+    tall = np.zeros((512, 128), np.float32)
+    found = advice(columns, tall).changes
+    (dense,) = [each for each in found if each.title == "Elements side by side in HBM"]
+    assert dense is found[-1] and dense.line == line_of("nisa.dma_copy(tile, a.ap(")
+    assert dense.body_us == pytest.approx(body(rows, np.ascontiguousarray(tall.T)))
+    assert all(each.title != dense.title for each in advice(rows, tall.T.copy()).changes)
+
+
 def test_operands_whose_precision_decides_the_result_stay_long():
     assert all(each.title != SHORTER for each in advice(signs, MATRIX[:128, :128],
                                                         MATRIX[:128, :512]).changes)  # fmt: skip
