@@ -62,7 +62,7 @@ def _source(joined: Node, result: Node, firsts: tuple[int, int], step: int) -> N
         return None
     source, *indices = _part(pair[0].args[0], step)
     other, *others = _part(pair[1], step)
-    if source is None or source is not other:
+    if source is not other or source is None:
         return None
     x, value = source.meta["val"], result.meta["val"]
     on_device = x.device.type == device_name() and x.dtype.is_floating_point

@@ -47,9 +47,9 @@ TEST_P(RunningRows, RecurrencesEqualFloat64) {
     HostTensor operand(spec, random_values(spec.elements(), -1, 1));
     HostTensor factors(spec, random_values(spec.elements(), -1, 1, 2));
     HostTensor actual = run_kernel(load_architecture(GetParam()),
-                                         with_options(emit_running, RunningOptions{AluOp::kAdd}),
-                                         {&operand, &factors}, {spec})
-                                  .front();
+                                   with_options(emit_running, RunningOptions{AluOp::kAdd}),
+                                   {&operand, &factors}, {spec})
+                            .front();
     std::vector<double> expected = operand.values();
     const std::vector<double> factor = factors.values();
     for (size_t i = 0; i < expected.size(); ++i) {
