@@ -124,7 +124,7 @@ def check_pair(pair: str, folder: Path) -> str:
     assert program is not None
     environment.python("-c", program[1])
     environment.python("-c", COMPILED)
-    for name in ("ddp.py", "digits.py", "processes.py"):
+    for name in ("ddp.py", "digits.py", "digits.csv.gz", "processes.py"):
         shutil.copy(ROOT / "models" / name, environment.work)
     environment.python("ddp.py", "--processes", 2)
     check_consumer(environment)
