@@ -9,12 +9,7 @@ namespace neuron_sim {
 
 std::shared_ptr<const Program> on_engine(const Program& program, std::string_view source_line,
                                          EngineKind engine) {
-  StraightLine pools;  // what draft_of() reads of a line: places within loops are their first ones
-  pools.architecture = program.architecture;
-  pools.operands = program.operands;
-  pools.attributes = program.attributes;
-  pools.tiles = program.tiles;
-  pools.demands = program.demands;
+  StraightLine pools = pools_of(program);
   auto changed = std::make_shared<Program>(program);
   bool moved = false;
   for (Instruction& instruction : changed->instructions) {

@@ -42,12 +42,7 @@ void make_dense(const StraightLine& pools, Operand& operand) {
 
 std::shared_ptr<const Program> with_dense_loads(const Program& program,
                                                 std::string_view source_line) {
-  StraightLine pools;  // what draft_of() reads of a line: places within loops are their first ones
-  pools.architecture = program.architecture;
-  pools.operands = program.operands;
-  pools.attributes = program.attributes;
-  pools.tiles = program.tiles;
-  pools.demands = program.demands;
+  StraightLine pools = pools_of(program);
   auto changed = std::make_shared<Program>(program);
   bool denser = false;
   for (Instruction& instruction : changed->instructions) {

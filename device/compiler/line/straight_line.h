@@ -128,6 +128,10 @@ View view_of(const StraightLine& line, const Operand& operand);
 /// The instance as a Draft, for InstructionType::check and demand.
 Draft draft_of(const StraightLine& line, const StraightInstruction& instance);
 
+/// A line without instances: what draft_of() reads for the program's own instructions, whose places
+/// within loops are their first ones.
+StraightLine pools_of(const Program& program);
+
 /// After a pass changed operands, engine or attributes: whether the instruction's own check accepts
 /// the instance.
 bool is_legal(const StraightLine& line, const StraightInstruction& instance);

@@ -42,6 +42,16 @@ Draft draft_of(const StraightLine& line, const StraightInstruction& instance) {
   return draft;
 }
 
+StraightLine pools_of(const Program& program) {
+  StraightLine pools;
+  pools.architecture = program.architecture;
+  pools.operands = program.operands;
+  pools.attributes = program.attributes;
+  pools.tiles = program.tiles;
+  pools.demands = program.demands;
+  return pools;
+}
+
 bool is_legal(const StraightLine& line, const StraightInstruction& instance) {
   try {
     instance.instruction.type->check(draft_of(line, instance), *line.architecture);
