@@ -24,7 +24,7 @@ bool can_be_split(const Program& program);
 
 /// Leaves the instances of one of two cores (0 or 1): of each line of the kernel that stores, the
 /// half of the stores with the lower or the higher addresses, and only what they depend on. A
-/// program stays on core 0, and core 1 has none, when a line stores once, when the program loads
+/// program stays on core 0, and core 1 idles, when a line stores once, when the program loads
 /// what it stores, or when it meets other cores or ranks. Needs single-assignment versions.
 void split_over_cores(StraightLine& line, size_t core);
 

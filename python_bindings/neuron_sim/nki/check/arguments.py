@@ -59,5 +59,5 @@ def _check_seeds(seeds: Any) -> None:
 
 
 def _is_number(value: Any, kind: Any) -> bool:
-    """Whether it is a number of that kind, of at least 0; True is none, and NaN is not."""
+    """Whether it is a number of that kind and at least 0; bool and NaN do not count."""
     return isinstance(value, kind) and not isinstance(value, bool) and value >= 0
