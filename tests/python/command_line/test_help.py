@@ -9,7 +9,7 @@ from neuron_sim.command_line.parser import COMMANDS, build_parser
 from neuron_sim.terminal.exit_codes import EXIT_CODES, exit_codes_of
 from neuron_sim.terminal.help_text import default_of, help_of
 
-EXAMPLE = re.compile(r"^  .*?(neuron-sim [^|)\n]*)", re.MULTILINE)
+EXAMPLE = re.compile(r"^  .*?(neuron-sim [^|>)\n]*)", re.MULTILINE)
 
 
 def all_parsers(parser):

@@ -11,8 +11,8 @@ from neuron_sim.command_line.parser import build_parser
 from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS, WRONG_USAGE
 from neuron_sim.terminal.json_output import give_json
 
-WITHOUT = {"completion", "profile capture", "run"}
-"""Commands that print no result of theirs."""
+WITHOUT = {"arch schema", "completion", "profile capture", "run"}
+"""Commands that print no result of theirs, or nothing but JSON."""
 
 SMALL = "in20_out8_filter3x2_batch2_9x12_float16"
 
