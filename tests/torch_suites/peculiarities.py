@@ -18,9 +18,9 @@ OWN_RANDOM = {"nn.functional.dropout", "nn.functional.dropout2d", "nn.functional
               "nn.functional.scaled_dot_product_attention"}  # fmt: skip
 # Tensors after the first one must be on the CPU, whatever the device of the first.
 HOST_INDICES = {"tensor_split"}
-# Which of several equal elements they name first is not specified; the place of their argument
+# Which of several equal elements they name is not specified; the place of their argument
 # `dim` after the input.
-UNORDERED_TIES = {"sort": 0, "argsort": 0, "topk": 1, "kthvalue": 1}
+UNORDERED_TIES = {"sort": 0, "argsort": 0, "topk": 1, "kthvalue": 1, "mode": 0}
 
 Arguments = tuple[Any, tuple[Any, ...], dict[str, Any]]
 
@@ -59,7 +59,7 @@ def without_ties(op: Any, arguments: Arguments, result: Any) -> Any:
     dimension = options.get("dim", others[place] if len(others) > place else -1)
     indices = result if isinstance(result, torch.Tensor) else result[-1]
     named, input_ = indices.detach().cpu(), first.detach().cpu()
-    if named.dim() < input_.dim():  # kthvalue without keepdim
+    if named.dim() < input_.dim():  # kthvalue and mode without keepdim
         named = named.unsqueeze(dimension)
     elements = input_.gather(dimension, named).to(indices.device)
     once = True
