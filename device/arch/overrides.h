@@ -12,8 +12,8 @@
 
 namespace neuron_sim {
 
-/// The keys that a name of an architecture file stands for: those of a group, those of the engines
-/// for a fact of [engine], itself when it is the key of another fact; else none.
+/// The keys that a name in an architecture file stands for: a group's, the engines' for a fact of
+/// [engine], or the name itself when it is the key of another fact. Empty for an unknown name.
 std::vector<std::string> overridden_keys(std::string_view name);
 
 /// The factor that a text such as "2x" or "0.5x" states; nothing for any other text.
