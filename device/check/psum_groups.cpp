@@ -42,8 +42,9 @@ std::optional<PsumGroups::Fault> PsumGroups::product(uint32_t instruction, uint8
       if (!group.read_by) fault = Fault{Fault::Kind::kLost, group.last};
       return true;
     });
+    const bool on_zeros = takes_zeros(core, region);
     for (Group& group : open) {
-      if (share_partitions(group.region, region)) group.interrupted_by = instruction;
+      if (!on_zeros && share_partitions(group.region, region)) group.interrupted_by = instruction;
     }
     open.push_back({region, instruction, {}, {}});
     return fault;
@@ -69,6 +70,9 @@ void PsumGroups::read(uint32_t instruction, uint8_t core, const Region& region) 
 
 std::optional<PsumGroups::Fault> PsumGroups::overwrite(uint8_t core, const Region& region) {
   std::optional<Fault> fault;
+  std::erase_if(zeros_, [&](const Zeros& entry) {
+    return entry.core == core && overlap(entry.region, region);
+  });
   each_bank(core, region, [&](std::vector<Group>& open) {
     std::erase_if(open, [&](const Group& group) {
       if (!overlap(group.region, region)) return false;
@@ -77,6 +81,21 @@ std::optional<PsumGroups::Fault> PsumGroups::overwrite(uint8_t core, const Regio
     });
   });
   return fault;
+}
+
+void PsumGroups::zeroed(uint8_t core, const Region& region) {
+  zeros_.push_back({core, region, {}});
+}
+
+bool PsumGroups::takes_zeros(uint8_t core, const Region& region) {
+  const auto zeros = std::ranges::find_if(zeros_, [&](const Zeros& entry) {
+    return entry.core == core && covers(entry.region, region);
+  });
+  if (zeros == zeros_.end()) return false;
+  const auto meets = [&](const Region& other) { return overlap(other, region); };
+  if (std::ranges::any_of(zeros->taken, meets)) return false;
+  zeros->taken.push_back(region);
+  return true;
 }
 
 }  // namespace neuron_sim

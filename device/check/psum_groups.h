@@ -13,7 +13,9 @@
 namespace neuron_sim {
 
 /// Follows the accumulation groups of a program: a product that overwrites begins a group, later
-/// ones that add to the same place continue it. A bank of a partition holds one open group.
+/// ones that add to the same place continue it. A bank of a partition holds one open group; groups
+/// that begin on zeros of a memset take turns, as aws-neuron/nki-library's attention_bwd does with
+/// dq_psum on hardware: their first product need not begin anything.
 class PsumGroups {
  public:
   explicit PsumGroups(const Program& program);
@@ -33,12 +35,19 @@ class PsumGroups {
   void read(uint32_t instruction, uint8_t core, const Region& region);
   /// Another instruction writes them: they are no sum any more.
   std::optional<Fault> overwrite(uint8_t core, const Region& region);
+  /// They wrote zeros.
+  void zeroed(uint8_t core, const Region& region);
 
  private:
   struct Group {
     Region region;
     uint32_t last = 0;  ///< the last product
     std::optional<uint32_t> interrupted_by, read_by;
+  };
+  struct Zeros {
+    uint8_t core;
+    Region region;
+    std::vector<Region> taken;  ///< by products
   };
   std::vector<Group>& groups(uint8_t core, const Region& region);
   template <typename Visit>
@@ -50,9 +59,13 @@ class PsumGroups {
     }
   }
 
+  /// Whether a product finds only zeros of a memset; they are none any more.
+  bool takes_zeros(uint8_t core, const Region& region);
+
   int64_t bank_bytes_;
   bool any_bank_;  ///< a product may write to all banks
   std::map<std::pair<uint8_t, int64_t>, std::vector<Group>> banks_;
+  std::vector<Zeros> zeros_;
 };
 
 }  // namespace neuron_sim

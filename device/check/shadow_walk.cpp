@@ -7,12 +7,18 @@
 #include "device/check/iteration_windows.h"
 #include "device/check/operand_overlap.h"
 #include "device/check/output_coverage.h"
+#include "device/isa/movement/memset.h"
 
 namespace neuron_sim {
 namespace {
 
 bool is_product(const Program& program, const Instruction& instruction) {
   return program.demands[instruction.demand].multiply_accumulates > 0;
+}
+
+bool writes_zeros(const Program& program, const Instruction& instruction) {
+  return instruction.type == &kMemset &&
+         program.attributes_of(instruction)[Memset::kValue].real() == 0;
 }
 
 /// How a fault of a sum in PSUM is told.
@@ -229,6 +235,7 @@ void ShadowWalk::check_products(const Visit& visit) {
     }
     const auto fault = is_product ? psum_.product(visit.index, core, region, operand.reads())
                                   : psum_.overwrite(core, region);
+    if (writes_zeros(program_, *visit.instruction)) psum_.zeroed(core, region);
     if (!fault) continue;
     const FaultText& found = text_of(fault->kind);
     reports.add(found.rule, name(visit), i, visit.locations[i].tile, where,

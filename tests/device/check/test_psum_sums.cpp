@@ -59,6 +59,32 @@ TEST(PsumSums, ThatTakeTurnsInOneBankAreInterleaved) {
   EXPECT_EQ(found[0].other_line, "k.py:2");
 }
 
+TEST(PsumSums, ThatBeginOnZerosTakeTurnsInOneBankOnce) {
+  for (const double value : {0.0, 1.0}) {
+    for (const bool again : {false, true}) {
+      Products products;
+      const View sums = products.builder.psum("sums", {128, 512});
+      const View a = sums.slice(1, 0, 256), b = sums.slice(1, 256, 256);
+      products.builder.emit(Memset{sums, value});
+      for (const bool accumulate : {false, true}) {
+        products.product(a, accumulate);
+        products.product(b, accumulate);
+      }
+      products.read(sums);
+      if (again) {  // no zeros are left
+        products.product(a, false);
+        products.product(b, false, "k.py:2");
+        products.product(a, true, "k.py:3");
+      }
+      const auto found = products.check();
+      EXPECT_EQ(found.empty(), value == 0 && !again);
+      if (value == 0 && again) {
+        EXPECT_EQ(found[0].other_line, "k.py:2");
+      }
+    }
+  }
+}
+
 TEST(PsumSums, OneAfterTheOtherInOneBankAreNone) {
   Products products;
   const View sums = products.builder.psum("sums", {128, 512});
