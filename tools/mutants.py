@@ -13,8 +13,10 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
+import os
 import random
 import re
+import select
 import subprocess
 import sys
 import sysconfig
@@ -26,8 +28,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 BUILD, SITE = ROOT / "build" / "release", Path(sysconfig.get_path("platlib"))
 ROOMS = ("csrc", "ops", "python_bindings")
-SHARE, SECONDS = 0.85, 600  # noticed at least; of a file of tests, which may run for ever
-# Folders of tests/python of sources that lie elsewhere, by the longest path; ops/ has core_tests.
+SHARE, SECONDS = 0.85, 600  # noticed at least; without a line of output: it may run for ever
+# Folders of tests/python of sources that have others, by the longest path; ops/ has core_tests.
 MIRRORS = {
     "csrc": "torch_backend", "csrc/aten": "ops", "csrc/custom_ops": "custom_ops",
     "csrc/distributed": "distributed", "python_bindings/core_module": "core_module",
@@ -36,11 +38,13 @@ MIRRORS = {
     "python_bindings/neuron_sim/terminal": "command_line",
     "python_bindings/neuron_sim/neuronxcc": "nki/old_language",
     "python_bindings/neuron_sim/nki/language": "nki/isa",
+    "python_bindings/neuron_sim/nki/launch": "nki/launch nki/program_cache",
     "python_bindings/neuron_sim/nki/lowering": "nki/isa",
+    "python_bindings/neuron_sim/nki/tracing": "nki/tracing nki/old_language",
 }  # fmt: skip
-# Targets of CMake, and the component to install for tests of Python, by room.
+# Targets of CMake, and the component to install, if any, for tests of Python; by room.
 BUILT = {
-    "csrc": (("torch_neuron_sim", "_C"), "torch"), "ops": (("neuron_sim_core",), "core"),
+    "csrc": (("torch_neuron_sim", "_C"), "torch"), "ops": (("neuron_sim_core",), ""),
     "python_bindings/core_module": (("_core",), "core"),
     "python_bindings/torch_module": (("_C",), "torch"),
 }  # fmt: skip
@@ -114,43 +118,61 @@ def nearest(path: Path, table: Iterable[str]) -> str:
     return next(str(folder) for folder in path.parents if str(folder) in table)
 
 
-def tests_of(path: Path) -> list[list[str]]:
-    """Commands for the tests of the folder that mirrors a file's, the nearest by name first."""
+def tests_of(path: Path) -> list[str]:
+    """The command for the tests of the folder that mirrors a file's, the nearest first."""
     if path.parts[0] == "ops":
         files = sorted((ROOT / "tests" / path.parent).glob("test_*.cpp"))
         found = re.findall(r"^(?:TYPED_)?TEST(?:_[FP])?\((\w+)",
                            "\n".join(file.read_text() for file in files), re.MULTILINE)  # fmt: skip
         names = ":".join(f"{suite}.*:*/{suite}.*" for suite in sorted(set(found)))
-        options = ["--gtest_brief=1", "--gtest_fail_fast", f"--gtest_filter={names}"]
-        return [[str(BUILD / "tests" / "core_tests"), *options]] if names else []
+        command = [str(BUILD / "tests" / "core_tests"), "--gtest_brief=1", "--gtest_fail_fast"]
+        return [*command, f"--gtest_filter={names}"] if names else ["true"]
     mirror = nearest(path, MIRRORS)
-    own = path.parent.relative_to(mirror)
-    folder = ROOT / "tests" / "python" / MIRRORS[mirror]
+    own, tests = path.parent.relative_to(mirror), ROOT / "tests" / "python"
+    folders = [tests / name for name in MIRRORS[mirror].split()]
     if mirror == "python_bindings/neuron_sim" and own.parts:
-        folder = ROOT / "tests" / "python" / own
-    while not any(folder.glob("test_*.py")):
-        folder = folder.parent
+        folders = [tests / own]
+    while not any(folders[0].glob("test_*.py")):
+        folders = [folders[0].parent]
     words = [word[:6] for word in re.findall(r"[a-z]{3,}", str(path))]  # later ones say more
-    files = sorted(folder.glob("test_*.py"))
-    files.sort(key=lambda file: -sum(i for i, word in enumerate(words) if word in file.stem))
-    pytest = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
-    return [[*pytest, str(file)] for file in files]
+
+    def nearness(file: Path) -> int:
+        named = sum(i for i, word in enumerate(words) if word in file.stem)
+        return -named - min(9, file.read_text().count(words[-2]))  # the last is the suffix
+
+    files = sorted(file for folder in folders for file in folder.glob("test_*.py"))
+    files.sort(key=nearness)
+    pytest = [sys.executable, "-m", "pytest", "-v", "-x", "-p", "no:cacheprovider"]
+    return [*pytest, *(str(file.relative_to(ROOT)) for file in files)]
 
 
 def build(path: Path) -> bool:
     """Whether a C++ file compiles; its library is where the tests look for it."""
     targets, component = BUILT[nearest(path, BUILT)]
     install = ["cmake", "--install", str(BUILD), "--strip", "--prefix", str(SITE), "--component"]
-    commands = [["cmake", "--build", str(BUILD), "--target", *targets], [*install, component]]
+    commands = [["cmake", "--build", str(BUILD), "--target", *targets]]
+    commands += [[*install, component]] if component else []
     return all(subprocess.run(each, capture_output=True).returncode == 0 for each in commands)
 
 
-def fails(command: list[str]) -> bool:
-    """Whether tests fail, crash or do not end; of a file, all may be left out (5)."""
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=SECONDS)
-        return done.returncode not in (0, 5)
-    return True
+def failing(command: list[str]) -> list[str] | None:
+    """None when tests pass (or all are left out: 5), else the command of the file of tests that
+    fails, crashes or is silent for too long."""
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
+        assert process.stdout is not None
+        output = b""
+        while select.select([process.stdout], [], [], SECONDS)[0]:
+            if not (some := os.read(process.stdout.fileno(), 65536)):
+                break
+            output += some
+        else:
+            process.kill()
+        if process.wait() in (0, 5):
+            return None
+    last = re.findall(r"^(?:FAILED |ERROR )?(tests/\S+\.py)::", output.decode(), re.MULTILINE)[-1:]
+    return [word for word in command if not word.endswith(".py")] + last if last else command
 
 
 def fate(mutant: Mutant) -> str:
@@ -162,12 +184,12 @@ def fate(mutant: Mutant) -> str:
     try:
         if not is_python and not build(mutant.path):
             return "no compiler"
-        noticed = next((command for command in tests_of(mutant.path) if fails(command)), None)
+        noticed = failing(tests_of(mutant.path))
     finally:
         changed.write_text(source)
         if not is_python and not build(mutant.path):
             sys.exit(f"{mutant.path} does not compile unchanged.")
-    if noticed is not None and fails(noticed):
+    if noticed is not None and failing(noticed) is not None:
         sys.exit(f"{' '.join(noticed)} fails without a change.")
     return "nothing" if noticed is None else Path(noticed[-1]).name
 

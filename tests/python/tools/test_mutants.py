@@ -1,6 +1,7 @@
 """tools/mutants.py: what it changes, and whose tests should notice."""
 
 import random
+import sys
 from pathlib import Path
 
 import pytest
@@ -68,11 +69,18 @@ def test_code_of_python_changes_to_what_parses(mutants):
     ("python_bindings/neuron_sim/settings.py", "tests/python/package"),
 ])  # fmt: skip
 def test_the_tests_of_the_mirrored_folder_run_those_of_a_like_name_first(mutants, source, test):
-    assert test in mutants.tests_of(Path(source))[0][-1]
+    first = next(word for word in mutants.tests_of(Path(source)) if word.endswith(".py"))
+    assert first.startswith(test)
+
+
+def test_a_folder_may_have_tests_in_two_places(mutants):
+    words = " ".join(mutants.tests_of(Path("python_bindings/neuron_sim/nki/launch/reads.py")))
+    assert "tests/python/nki/launch/test_" in words
+    assert "tests/python/nki/program_cache/test_" in words
 
 
 def test_core_tests_run_the_suites_of_the_folder(mutants):
-    ((_, *_, suites),) = mutants.tests_of(Path("ops/vector_add/vector_add.cpp"))
+    suites = mutants.tests_of(Path("ops/vector_add/vector_add.cpp"))[-1]
     assert "VectorAdd.*" in suites and "Conv2d" not in suites
 
 
@@ -80,3 +88,17 @@ def test_core_tests_run_the_suites_of_the_folder(mutants):
 def test_a_seed_gives_the_same_changes_of_the_room(mutants, room):
     first, again = ([mutants.sample(room, random.Random(3)) for _ in range(4)] for _ in range(2))
     assert first == again and all(mutant.path.parts[0] == room for mutant in first)
+
+
+@pytest.mark.parametrize("ending, name", [
+    ("", None), ("print('FAILED'); exit(1)", "test_b.py"), ("os.abort()", "test_b.py"),
+    ("time.sleep(600)", "test_b.py"),
+])  # fmt: skip
+def test_the_file_that_fails_crashes_or_hangs_is_named(mutants, monkeypatch, ending, name):
+    """Of output as pytest -v writes it, a line before each test."""
+    monkeypatch.setattr(mutants, "SECONDS", 8)
+    begun = "".join(f"print('tests/test_{letter}.py::test_one ', flush=True);" for letter in "ab")
+    files = [f"tests/test_{letter}.py" for letter in "abc"]
+    command = mutants.failing([sys.executable, "-Sc", f"import os, time;{begun}{ending}", *files])
+    assert (command and Path(command[-1]).name) == name
+    assert command is None or sum(word.endswith(".py") for word in command) == 1
