@@ -248,6 +248,16 @@ def test_a_dimension_that_a_grid_does_not_have_is_refused():
         "program_id(1): the grid has 1 dimensions."
     )
 
+    @nki.jit
+    def kernel(a):
+        out = output(a)
+        nl.store(out, nl.load(a) + nl.num_programs(1))
+        return out
+
+    assert error_of(kernel[4], uniform(4, 4), kind=IndexError) == (
+        "num_programs(1): the grid has 1 dimensions."
+    )
+
 
 def test_a_nested_kernel_has_no_grid():
     @nki.jit
