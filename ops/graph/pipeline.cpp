@@ -14,6 +14,7 @@
 #include "ops/graph/fuse_rows.h"
 #include "ops/graph/pool_products.h"
 #include "ops/graph/round_at_source.h"
+#include "ops/graph/share_results.h"
 #include "ops/graph/slice_batch.h"
 #include "ops/graph/turn_results.h"
 #include "ops/graph/verify.h"
@@ -50,6 +51,7 @@ constexpr GraphPass kPipeline[] = {
     {"follow_products", kFusions, kFusion, {}, follow_products},
     {"pool_products", kFusions, kFusion, {}, pool_products},
     {"round_pooled_results", kFusions, kFusion, {}, round_at_source},
+    {"share_results", GraphStage::kOrder, kFusion, {}, share_results},
     {"drop_copies", GraphStage::kOrder, kFusion, {}, drop_copies},
     {"slice_batch", GraphStage::kOrder, {.forwarding = true}, {}, run_slice_batch},
     {"turn_results", GraphStage::kOrder, kFusion, {.kernels = true}, turn_results},
