@@ -16,6 +16,7 @@ from .calls import altered
 
 _GUIDE = "nki/deep-dives/nki_perf_guide.rst"
 _DMA = "nki/get-started/about/nki-dma-overview.rst: descriptors"
+_KEEP = "Keep intermediate results in SBUF"
 
 
 class _Pass(NamedTuple):
@@ -34,7 +35,7 @@ _PASSES = (
           "are those of {line}.", _DMA, ("disable_dge",)),
     _Pass("Load once, keep in SBUF", "load before the loop what {line} loads again and again.",
           f"{_GUIDE}: Opt #1", ("reuse_loads",)),
-    _Pass("Keep intermediate results in SBUF",
+    _Pass(_KEEP,
           "use the tile that was stored to HBM instead of loading it at {line}.",
           f"{_GUIDE}: Opt #2", ("forward_stores",)),
     _Pass("Compute once, before the loop",
@@ -91,24 +92,44 @@ _REPEATED = 1.1
 
 
 def load_trials(kernel: Any) -> Iterator[Trial]:
-    """Blocks of loops, for a kernel that loads bytes again because SBUF does not hold them all: the
-    time of it with room for all is that of loops that need each tile once."""
-    program = kernel.program
-    read = sum(each["bytes"] for each in program.arguments if each["read"])
-    loaded = program.counters()["hbm_read_bytes"]
-    if loaded < _REPEATED * read or kernel.objection:
+    """Loops in blocks, for a kernel that loads bytes again because SBUF does not hold them all, and
+    fused loops, for one that keeps intermediate results in HBM for that reason: the time of either
+    with room for all is that of loops that need each tile once."""
+    if kernel.objection:
         return
-    yield Trial(
-        "Loops in blocks",
-        f"{loaded:,} bytes are loaded from tensors of {read:,}. Split the loops around {{line}} "
-        "into blocks whose tiles fit SBUF, so that a tile is loaded for a block and not for each "
-        "iteration.",
-        f"{_GUIDE}: Opt #1",
-        lambda: _with_room(kernel),
-    )
+    arguments = kernel.program.arguments
+    read = sum(each["bytes"] for each in arguments if each["read"])
+    loaded = kernel.program.counters()["hbm_read_bytes"]
+    if loaded >= _REPEATED * read:
+        yield Trial(
+            "Loops in blocks",
+            f"{loaded:,} bytes are loaded from tensors of {read:,}. Split the loops around "
+            "{line} into blocks whose tiles fit SBUF, so that a tile is loaded for a block and not "
+            "for each iteration.",
+            f"{_GUIDE}: Opt #1",
+            lambda: _with_room(kernel, "reuse_loads"),
+        )
+    if intermediates := _intermediates(kernel):
+        yield Trial(
+            _KEEP,
+            "fuse the loop around {line} with the one that stores these tiles to HBM, so that they "
+            "are used in SBUF.",
+            f"{_GUIDE}: Opt #2",
+            lambda: _with_room(kernel, "reuse_loads", "forward_stores", unreturned=intermediates),
+        )
 
 
-def _with_room(kernel: Any) -> Any:
+def _intermediates(kernel: Any) -> frozenset[str]:
+    """Names of tensors in HBM that a kernel writes and reads, and callers do not get."""
+    arguments, returned = kernel.source.arguments, set(kernel.returned_numbers())
+    kept = {arguments[number]["label"] for number in returned.union(range(len(kernel.inputs)))}
+    written = {each["label"] for each in arguments if each["read"] and each["written"]}
+    return frozenset(written - kept)
+
+
+def _with_room(kernel: Any, *passes: str, unreturned: frozenset[str] = frozenset()) -> Any:
+    """The program of a kernel whose tiles all fit SBUF, with other passes; these tensors in HBM are
+    not stored where nothing loads them any more."""
     facts = kernel.source.facts
     larger = {key: facts[key]["value"] * _ROOM
               for key in ("limits.sbuf_usable", "limits.sbuf_partition")}  # fmt: skip
@@ -116,6 +137,5 @@ def _with_room(kernel: Any) -> Any:
         path = os.path.join(folder, "room.toml")
         with open(path, "w", encoding="utf-8") as file:
             file.write(overlay(kernel.source, larger))
-        traced = altered(kernel.call, architecture=path).trace_anew()
-        settings = kernel.settings | {"reuse_loads": 1}
-        return _core.compile_program(traced.source, settings)
+        traced = altered(kernel.call, architecture=path, unreturned=unreturned).trace_anew()
+        return _core.compile_program(traced.source, kernel.settings | dict.fromkeys(passes, 1))

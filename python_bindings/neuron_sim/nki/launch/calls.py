@@ -77,6 +77,7 @@ class Call:
         self.widens = widens
         self.schedule = schedule
         self.flags = flags
+        self.unreturned: frozenset[str] = frozenset()  # shared tensors that count as scratch
         self.arrays: list = []
         self.inputs: list[Input] = []
         if not callable(function):
@@ -192,6 +193,7 @@ class Call:
     def _new_trace(self, unrolled, widens: bool, prints: bool, arrays: list | None) -> Trace:
         trace = Trace(self.name, self.architecture, self.language, unrolled, widens)
         trace.is_simulation = self.widens
+        trace.unreturned = self.unreturned
         trace.printed = [] if prints else None
         if arrays is not None:
             trace.eager = EagerRun(trace, [each.copy() for each in arrays])

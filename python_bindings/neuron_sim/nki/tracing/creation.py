@@ -166,7 +166,9 @@ def _hbm(trace: Trace, sizes: tuple, dtype, buffer: Buffer, name: str) -> Tensor
         return Tensor(storage, sizes, dtype, None)
     if buffer is buffers.shared_hbm and len(trace.open_scopes) > 1:
         raise ValueError("shared_hbm buffer can only be created top level kernel scope")
-    if buffer is buffers.shared_hbm or ordinal in trace.output_ordinals:
+    is_shared = buffer is buffers.shared_hbm and name not in trace.unreturned
+    is_output = is_shared or ordinal in trace.output_ordinals
+    if is_output:
         whole = trace.builder.argument(name, declared_shape(sizes), dtype.name)
     else:
         whole = trace.builder.scratch(name, declared_shape(sizes), trace.stored(dtype))
@@ -174,7 +176,7 @@ def _hbm(trace: Trace, sizes: tuple, dtype, buffer: Buffer, name: str) -> Tensor
             trace.claims.private.add(name)
     storage = Storage(trace, name, buffer, sizes, dtype, whole, 0)
     storage.ordinal = ordinal
-    if buffer is buffers.shared_hbm or ordinal in trace.output_ordinals:
+    if is_output:
         storage.argument = len(trace.arguments)
         trace.arguments.append(storage)
         frame = kernel_frame()

@@ -57,6 +57,7 @@ class Trace(_core.TraceState):
         self.hbm: list[Storage] = []  # HBM tensors the kernel created, by ordinal
         self.next_hbm = 0
         self.output_ordinals: frozenset = frozenset()  # private ones that the kernel returns
+        self.unreturned: frozenset = frozenset()  # names of shared ones that count as scratch
         self.inputs: list[Storage] = []
         self.arguments: list[Storage] = []
         self.allocation = Allocation()
