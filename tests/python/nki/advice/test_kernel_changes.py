@@ -125,30 +125,6 @@ def a_buffer_each(a):
 
 
 @nki.jit
-def through_hbm(a, in_one_loop):
-    """2 * (a + a), with the sum in HBM between two loops or in SBUF."""
-    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
-    sums = None if in_one_loop else nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
-    for i in range(a.shape[0]):
-        tile = _tile_of(a[i])
-        nisa.tensor_tensor(tile, tile, tile, op=nl.add)
-        if in_one_loop:
-            nisa.tensor_tensor(tile, tile, tile, op=nl.add)
-        nisa.dma_copy(out[i] if in_one_loop else sums[i], tile)
-    for i in range(0 if in_one_loop else a.shape[0]):
-        tile = _tile_of(sums[i])
-        nisa.tensor_tensor(tile, tile, tile, op=nl.add)
-        nisa.dma_copy(out[i], tile)
-    return out
-
-
-def _tile_of(source):
-    tile = nl.ndarray(source.shape, dtype=source.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(tile, source)
-    return tile
-
-
-@nki.jit
 def scaled_and_shifted(a, in_one):
     out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
     for i in range(a.shape[0] // 128):
@@ -269,17 +245,6 @@ def test_buffers_are_doubled_where_no_compiler_does_it():
         better = body(a_buffer_each, tiles, arch="trn3")
     assert first.title == "Double buffers" and first.saved > 0.2
     assert first.body_us == pytest.approx(better, rel=0.05)
-
-
-def test_loops_are_fused_where_sbuf_cannot_hold_what_passes_between_them():
-    tiles = np.zeros((40, 128, 2048), np.float32)
-    first = advice(through_hbm, tiles, False).changes[0]
-    assert first.title == "Keep intermediate results in SBUF" and "fuse the loop" in first.write
-    assert first.line == line_of("nisa.dma_copy(tile, source)")
-    better = body(through_hbm, tiles, True)
-    assert better < body(through_hbm, tiles, False) * 0.6
-    assert first.body_us == pytest.approx(better, rel=0.1)
-    assert all(each.title != first.title for each in advice(through_hbm, tiles, True).changes)
 
 
 def test_trials_end_when_they_would_take_too_long(monkeypatch):
