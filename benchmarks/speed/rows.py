@@ -118,7 +118,7 @@ ROWS = (
             "reading": ("s", NO_GOAL),
             "opening": ("s", Goal(2)),
             "million, size": ("MB", NO_GOAL),
-            "million, opening": ("s", Goal(5)),
+            "million, opening": ("s", Goal(2)),
         },
         recording.timeline_page,
     ),
