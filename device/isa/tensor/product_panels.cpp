@@ -12,6 +12,7 @@ namespace {
 
 // A stationary operand that more panels than this read is packed first: its rows are pages apart.
 constexpr int64_t kPanelsInPlace = 4;
+constexpr int64_t kFloat = sizeof(float), kLineBytes = kLineFloats * kFloat;
 
 struct Buffers {
   LineBuffer left, right, edge, columns, turned;
@@ -32,10 +33,12 @@ int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /// cache.
 int64_t spread_pitch(int64_t length) { return (divide_up(length, kLineFloats) | 1) * kLineFloats; }
 
-/// Brings `rows` rows of one cache line towards the processor.
-void bring_near(const Matrix& lines, int64_t rows) {
-  for (int64_t row = 0; row < rows; ++row) {
-    __builtin_prefetch(lines.data + row * lines.pitch, 0, 2);
+/// Brings rows of bytes towards the processor, to its L2 cache: those that are pages apart compete
+/// for a set of L1.
+void bring_near(const void* begin, int64_t pitch, int64_t rows, int64_t bytes) {
+  const auto* row = static_cast<const std::byte*>(begin);
+  for (int64_t i = 0; i < rows; ++i, row += pitch) {
+    for (int64_t byte = 0; byte < bytes; byte += kLineBytes) __builtin_prefetch(row + byte, 0, 2);
   }
 }
 
@@ -64,8 +67,10 @@ class Panel {
                   LineBuffer& buffer) const {
     float* data = buffer.floats(packed_rows(product_.depth) * width);
     if (product_.turned != nullptr) {
-      const Matrix rows = transposed(width, kernel);
-      copy({product_.depth, columns_, rows.data, rows.pitch, data, width, width});
+      const bool packs = copy != kernel.copy;
+      float* to = packs ? buffers().turned.floats(product_.depth * width) : data;
+      transpose(to, width, kernel);
+      if (packs) copy({product_.depth, width, to, width, data, width, width});
       return {data, width};
     }
     for (int64_t done = 0; done < columns_;) {
@@ -79,26 +84,41 @@ class Panel {
   }
 
  private:
-  /// Columns that are rows in HBM.
-  Matrix transposed(int64_t width, const ProductKernel& kernel) const {
-    const TurnedRows& source = *product_.turned;
-    const int64_t depth = product_.depth, pitch = spread_pitch(depth);
-    const int64_t bytes = depth * itemsize(source.dtype);
-    float* rows = buffers().columns.floats(kLineFloats * pitch);
-    float* to = buffers().turned.floats(depth * width);
+  /// Columns that are rows in HBM, with zeros up to `width`.
+  void transpose(float* to, int64_t width, const ProductKernel& kernel) const {
+    const int64_t depth = product_.depth, pitch = product_.turned->pitch;
+    const bool in_place = product_.turned->dtype == Dtype::kFloat32;
     for (int64_t done = 0; done < columns_; done += kLineFloats) {
       const int64_t count = std::min(kLineFloats, columns_ - done);
-      const std::byte* from = source.data + (first_ + done) * source.pitch;
-      for (int64_t i = 0; i < count; ++i, from += source.pitch) {
-        const bool is_last = first_ + done + i + kLineFloats >= product_.elements;
-        for (int64_t byte = 0; byte < bytes && !is_last; byte += kLineFloats * sizeof(float)) {
-          __builtin_prefetch(from + kLineFloats * source.pitch + byte);
-        }
-        load_floats(from, source.dtype, itemsize(source.dtype), rows + i * pitch, depth);
+      const std::byte* rows = product_.turned->data + (first_ + done) * pitch;
+      const int64_t later = std::min(kLineFloats, product_.elements - first_ - done - count);
+      if (!in_place) {
+        const float* values = widened(rows, count, later);
+        kernel.transpose({count, depth, values, spread_pitch(depth), to + done, width});
       }
-      kernel.transpose({count, depth, rows, pitch, to + done, width});
+      for (int64_t k = 0; k < depth && in_place; k += kLineFloats, rows += kLineBytes) {
+        bring_near(rows + kLineFloats * pitch, pitch, later, kLineBytes);
+        kernel.transpose({count, std::min(kLineFloats, depth - k),
+                          reinterpret_cast<const float*>(rows), pitch / kFloat,
+                          to + k * width + done, width});
+      }
     }
-    return {to, width};
+    for (int64_t k = 0; k < depth && columns_ < width; ++k) {
+      std::fill_n(to + k * width + columns_, width - columns_, 0.0F);
+    }
+  }
+
+  /// Turned rows as fp32; meanwhile `later` of those that follow are brought near.
+  const float* widened(const std::byte* from, int64_t count, int64_t later) const {
+    const TurnedRows& source = *product_.turned;
+    const int64_t depth = product_.depth, pitch = spread_pitch(depth);
+    const int64_t item = itemsize(source.dtype);
+    float* rows = buffers().columns.floats(kLineFloats * pitch);
+    for (int64_t i = 0; i < count; ++i, from += source.pitch) {
+      bring_near(from + kLineFloats * source.pitch, 0, i < later ? 1 : 0, depth * item);
+      load_floats(from, source.dtype, item, rows + i * pitch, depth);
+    }
+    return rows;
   }
 
   const float* at(int64_t element) const {
@@ -181,7 +201,7 @@ void multiply_panel(const TileProduct& product, const BlockShape& shape, const L
     const BlockMultiply multiply = kernels[static_cast<size_t>(part.rows - 1)];
     part.left = left.matrix.data + (left.block_pitch > 0 ? block * left.block_pitch : row);
     if (panel.first() == 0 && left.block_pitch == 0) {
-      bring_near({part.left + part.rows, left.matrix.pitch}, product.depth);
+      bring_near(part.left + part.rows, left.matrix.pitch * kFloat, product.depth, kLineBytes);
     }
     part.target = product.target + row * product.target_pitch + panel.first();
     ahead.fetch();
