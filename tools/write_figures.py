@@ -162,6 +162,23 @@ def torch_versions() -> str:
     return markdown(rows, {name: name for name in rows[0]} | {"pair": "Python + torch"})
 
 
+def advice() -> str:
+    """What advice names first for public kernels, and what it promises."""
+    rows = [
+        {
+            "kernel": f"{row['kernel']} ({row['arch']})",
+            "first": row["first"] or "nothing",
+            "named": {True: "yes", False: "no", None: ""}[row.get("named")],
+        }
+        | {name: f"{row[name]:,.1f}" if row[name] else "" for name in _ADVICE_TIMES}
+        for row in json.loads(page("tools/advice/judged.json"))
+    ]
+    columns = {"kernel": "kernel", "first": "first line", "named": "named"} | _ADVICE_TIMES
+    return markdown(rows, columns)
+
+
+_ADVICE_TIMES = {"body_us": "us", "promised_us": "promised us", "changed_us": "changed us"}
+
 TABLES: dict[str, Callable[[], str]] = {
     "docs/whole_models.md": lambda: whole_models(page("docs/whole_models.md")),
     "docs/kernels.md": lambda: kernels(page("docs/kernels.md")),
@@ -170,6 +187,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "tests/python/run/torch_neuronx/torchneuron_surface.csv": surface,
     "tests/python/torch_versions.json": torch_versions,
     "tools/public_scripts/scripts.toml": public_scripts,
+    "tools/advice/judged.json": advice,
 }
 """A table by its source, as the blocks name it."""
 

@@ -29,15 +29,15 @@ def _argument(value: Any) -> Any:
     return type("DeclaredArray", (), {"shape": tuple(value["shape"]), "dtype": dtype})
 
 
-def times(launch: dict[str, Any]) -> dict[str, Any]:
-    """The reply to one request."""
+def traced(launch: dict[str, Any]) -> Any:
+    """The traced kernel of one request."""
     module = load(Path(launch["folder"]) / launch["file"], launch)
     kernel = getattr(module, launch["function"])
     is_new = type(kernel).__module__.startswith("neuron_sim.nki.")
     nki = importlib.import_module("nki" if is_new else "neuronxcc.nki")
     arguments = [_argument(each) for each in launch["arguments"]]
     benchmark = nki.benchmark(kernel, additional_compile_opt=launch["flags"])
-    return reply_of(benchmark.traced(*arguments, **launch["keywords"]), launch["without"])
+    return benchmark.traced(*arguments, **launch["keywords"])
 
 
 def _profile(timing: dict[str, Any], counters: dict[str, int]) -> dict[str, float]:
@@ -49,23 +49,23 @@ def _profile(timing: dict[str, Any], counters: dict[str, int]) -> dict[str, floa
     return {key: counters[key] for key in ("hbm_read_bytes", "hbm_write_bytes")} | busy
 
 
-def reply_of(traced: Any, rules: Sequence[str] = ()) -> dict[str, Any]:
-    """The times of a traced kernel, as a reply has them, and those without single rules."""
-    published = traced.time()
+def reply_of(kernel: Any, rules: Sequence[str] = ()) -> dict[str, Any]:
+    """The times of a TracedKernel, as a reply has them, and those without single rules."""
+    published = kernel.time()
     reply = {
         "published": published,
-        "off": traced.source.time(),
-        "stack": traced.stack,
-        "profile": _profile(published, traced.program.counters(traced.log)),
+        "off": kernel.source.time(),
+        "stack": kernel.stack,
+        "profile": _profile(published, kernel.program.counters(kernel.log)),
     }
-    settings = traced.settings
+    settings = kernel.settings
     used = [rule for rule in rules if settings[rule]]
     without = {
-        rule: _core.compile_program(traced.source, settings | {rule: type(settings[rule])(0)})
+        rule: _core.compile_program(kernel.source, settings | {rule: type(settings[rule])(0)})
         for rule in used
     }
     return reply | {
-        f"without {rule}": program.time(log=traced.log) for rule, program in without.items()
+        f"without {rule}": program.time(log=kernel.log) for rule, program in without.items()
     }
 
 
@@ -74,7 +74,8 @@ def main() -> None:
     for line in sys.stdin:
         with contextlib.redirect_stdout(sys.stderr):
             try:
-                reply = times(json.loads(line))
+                request = json.loads(line)
+                reply = reply_of(traced(request), request["without"])
             except Exception as error:  # a kernel that does not run fails one case
                 sentence = str(error).split("\n", 1)[0]
                 reply = {"reason": f"{type(error).__name__}: {sentence}"}
