@@ -20,7 +20,9 @@ from transformers import AutoModelForCausalLM, DynamicCache
 from transformers.cache_utils import Cache, LinearAttentionCacheLayerMixin, StaticLayer
 
 from neuron_sim.model.causal_kernels import KERNELS
-from neuron_sim.model.tensor_parallel import Rank, gathered, is_product, shard
+from neuron_sim.model.heads import Rank
+from neuron_sim.model.int8_weights import narrow
+from neuron_sim.model.tensor_parallel import gathered, is_product, shard
 
 
 class _CacheLayer(StaticLayer):
@@ -66,8 +68,8 @@ _Shapes = dict[int, tuple[Sequence[int], Sequence[int]]]
 
 
 class CausalProgram(nn.Module):
-    """A causal language model with its caches: forward() is the program of a prompt, or of a token,
-    as Decoder.forward()."""
+    """A causal language model with its caches: forward() is the program of a prompt, or of a
+    token."""
 
     def __init__(self, model: Any, shapes: _Shapes, ranks: int) -> None:
         super().__init__()
@@ -119,13 +121,23 @@ class CausalProgram(nn.Module):
         return 2.0 * (tokens * (weights - of_head + heads * widths * seen) + of_head)
 
 
-def program(model: Any, batch: int, context: int, rank: Rank | None = None) -> CausalProgram:
-    """The program of a causal language model, which is changed: of `rank`'s part of it. ValueError
-    as shard(), and for a layer that keeps a state other than keys and values."""
+def program(
+    model: Any,
+    batch: int,
+    context: int,
+    rank: Rank | None = None,
+    weight_dtype: str | None = None,
+) -> CausalProgram:
+    """The program of a causal language model, which is changed: of `rank`'s part of it, with
+    `weight_dtype` "int8" for the products of its layers. ValueError as shard() and narrow(), and
+    for a layer that keeps a state other than keys and values."""
     head = model.get_output_embeddings()
     place = next(name for name, module in model.named_modules() if module is head)
     if rank is not None:
         shard(model, head, rank)
+    if weight_dtype == "int8":
+        narrow(model, head)
+    if rank is not None:
         head = gathered(head, rank)
     model.set_submodule(place, _LastToken(head))
     ranks = 1 if rank is None else rank.ranks
@@ -163,6 +175,7 @@ class CausalLanguageModel:
                 f"'{name}' has the model_type '{config.model_type}', of which transformers has no "
                 "causal language model."
             )
+        self._check_heads()
         model = self._skeleton()
         count = self._config.num_hidden_layers
         lists: Iterator[tuple[str, nn.Module]] = (
@@ -182,7 +195,16 @@ class CausalLanguageModel:
         words = model.get_input_embeddings()
         learned = any(isinstance(m, nn.Embedding) and m is not words for m in model.modules())
         self.longest = self._config.max_position_embeddings if learned else None
-        """As DecoderShape.longest."""
+        """Tokens for which there are learned positions; None: positions are computed."""
+
+    def _check_heads(self) -> None:
+        heads = getattr(self._config, "num_attention_heads", None)
+        keys = getattr(self._config, "num_key_value_heads", None) or heads
+        if isinstance(heads, int) and isinstance(keys, int) and heads % keys:
+            raise ValueError(
+                f"'{self._name}' has {heads} heads, which do not divide into those of its {keys} "
+                "key heads."
+            )
 
     def _skeleton(self) -> Any:
         by_hand = "sdpa" if self._kind._supports_sdpa else "eager"
@@ -195,17 +217,26 @@ class CausalLanguageModel:
             )
 
     def program(
-        self, ranks: int, batch: int, context: int, layers: Sequence[int] | None = None
+        self,
+        ranks: int,
+        batch: int,
+        context: int,
+        layers: Sequence[int] | None = None,
+        weight_dtype: str | None = None,
+        copies_keys: bool = False,
     ) -> CausalProgram:
-        """Rank 0 of `ranks` (the default process group), uninitialised, on the default device and
-        in the default dtype; of these layers (ascending) only. ValueError as program()."""
+        """Rank 0 of `ranks` (the default process group; Rank.copies_keys), uninitialised, on the
+        default device and in the default dtype; of these layers (ascending) only. ValueError as
+        program()."""
         model = self._skeleton()
         if layers is not None:
             every = model.get_submodule(self._path)
             model.set_submodule(self._path, nn.ModuleList(every[index] for index in layers))
-        rank = Rank(0, ranks, distributed.group.WORLD.group_name) if ranks > 1 else None
+        rank = None
+        if ranks > 1:
+            rank = Rank(0, ranks, distributed.group.WORLD.group_name, copies_keys)
         try:
-            made = program(model, batch, context, rank)
+            made = program(model, batch, context, rank, weight_dtype)
         except ValueError as error:
             raise ValueError(f"'{self._name}': {error}") from None
         types = getattr(model.config, "layer_types", None)

@@ -19,8 +19,6 @@ import torch
 
 from neuron_sim.model import DEFAULT_CONTEXT, DEFAULT_INPUT, capacity
 from neuron_sim.model import layers as layer_shares
-from neuron_sim.model.decoder import Decoder
-from neuron_sim.model.decoder_shape import MODEL_TYPES, DecoderShape
 from neuron_sim.model.estimate import DTYPES, device_facts, peak_of
 from neuron_sim.settings import device_name
 from neuron_sim.timeline.peaks import hbm_share
@@ -28,8 +26,6 @@ from neuron_sim.timeline.spans import Span, spans_of
 
 if TYPE_CHECKING:
     from neuron_sim.model.causal_model import CausalLanguageModel, CausalProgram
-
-    Model = DecoderShape | CausalLanguageModel
 
 MEASURED_LAYERS = 3
 """Layers of a kind that are timed for the time of one."""
@@ -56,6 +52,8 @@ class GenerationRequest:
     and exchanges what others need as ranks do."""
     by_layer: bool = False
     """Whether to time modules too."""
+    copies_keys: bool = False
+    """Rank.copies_keys."""
 
     @property
     def cores(self) -> int:
@@ -64,7 +62,7 @@ class GenerationRequest:
 
     def check(self, longest: int | None = None) -> None:
         """ValueError for sizes below one, a prompt that the context does not hold, and a context of
-        more tokens than `longest` (DecoderShape.longest)."""
+        more tokens than `longest` (CausalLanguageModel.longest)."""
         for name in ("ranks", "logical_core", "batch", "context", "input"):
             if getattr(self, name) < 1:
                 option = {"ranks": "tp", "logical_core": "lnc"}.get(name, name)
@@ -154,20 +152,18 @@ class _Sums:
 
 
 def generate(
-    shape: Model, request: GenerationRequest, spans: list[Span] | None = None
+    model: CausalLanguageModel, request: GenerationRequest, spans: list[Span] | None = None
 ) -> Generation:
     """Times both phases on device 0; `spans` gets the operators of one token. ValueError as
-    GenerationRequest.check() and capacity.check_logical_core(); torch.OutOfMemoryError as
-    capacity.check()."""
-    request.check(shape.longest)
-    if request.weight_dtype is not None and not isinstance(shape, DecoderShape):
-        raise ValueError("--weight-dtype is of the model types " + ", ".join(MODEL_TYPES) + ".")
+    GenerationRequest.check(), capacity.check_logical_core() and CausalLanguageModel.program();
+    torch.OutOfMemoryError as capacity.check()."""
+    request.check(model.longest)
     capacity.check_logical_core(request.logical_core)
     with _default(request.dtype), torch.neuron_sim.timing_only(), _group(request.cores):
-        hbm = _hbm_bytes(shape, request)
+        hbm = _hbm_bytes(model, request)
         capacity.check(hbm, request.cores)
-        prefill = _phase(shape, request, request.input)
-        decode = _phase(shape, request, 1, spans)
+        prefill = _phase(model, request, request.input)
+        decode = _phase(model, request, 1, spans)
     return Generation(prefill, decode, hbm, hbm / capacity.of_core(request.cores))
 
 
@@ -185,36 +181,39 @@ def _group(ranks: int) -> Any:
     return contextlib.nullcontext() if ranks == 1 else torch.neuron_sim.one_rank_of(ranks)
 
 
-def _decoder(
-    shape: Model, request: GenerationRequest, device: str, layers: Sequence[int] | None = None
-) -> Decoder | CausalProgram:
+def _program(
+    model: CausalLanguageModel,
+    request: GenerationRequest,
+    device: str,
+    layers: Sequence[int] | None = None,
+) -> CausalProgram:
     """The program of all layers, or of these (ascending)."""
     sizes = request.cores, request.batch, request.context
     with torch.device(device):
-        if isinstance(shape, DecoderShape):
-            count = None if layers is None else len(layers)
-            return Decoder(shape, *sizes, count, request.weight_dtype)
-        return shape.program(*sizes, layers)
+        return model.program(*sizes, layers, request.weight_dtype, request.copies_keys)
 
 
-def _hbm_bytes(shape: Model, request: GenerationRequest) -> int:
+def _hbm_bytes(model: CausalLanguageModel, request: GenerationRequest) -> int:
     """Bytes of the whole model, which is built to count them."""
     gc.collect()
     before = torch.neuron_sim.memory_allocated()
-    model = _decoder(shape, request, device_name())
+    program = _program(model, request, device_name())
     taken = torch.neuron_sim.memory_allocated() - before
-    del model
+    del program
     gc.collect()
     return taken
 
 
 def _phase(
-    shape: Model, request: GenerationRequest, tokens: int, spans: list[Span] | None = None
+    model: CausalLanguageModel,
+    request: GenerationRequest,
+    tokens: int,
+    spans: list[Span] | None = None,
 ) -> Phase:
-    sums = _whole(shape, request, tokens, spans)
+    sums = _whole(model, request, tokens, spans)
     latency_us = sums.body_us + sums.overhead_us
     facts = device_facts()
-    operations = _operations(shape, request, tokens)
+    operations = _operations(model, request, tokens)
     peak = peak_of(facts, DTYPES[request.dtype])
     return Phase(
         latency_ms=latency_us / 1e3,
@@ -229,29 +228,32 @@ def _phase(
 
 
 def _whole(
-    shape: Model, request: GenerationRequest, tokens: int, spans: list[Span] | None = None
+    model: CausalLanguageModel,
+    request: GenerationRequest,
+    tokens: int,
+    spans: list[Span] | None = None,
 ) -> _Sums:
     """Sums over all layers: those of one layer of each kind, and what each further one adds;
     `spans` gets the operators of all layers, from the last program of several."""
     kinds: dict[Hashable, list[int]] = {}
-    for index, kind in enumerate(shape.kinds):
+    for index, kind in enumerate(model.kinds):
         kinds.setdefault(kind, []).append(index)
-    if len(shape.kinds) <= MEASURED_LAYERS:
+    if len(model.kinds) <= MEASURED_LAYERS:
         with contextlib.suppress(torch.OutOfMemoryError):
-            return _sums(shape, request, tokens, range(len(shape.kinds)), spans)
+            return _sums(model, request, tokens, range(len(model.kinds)), spans)
     firsts = [indices[0] for indices in kinds.values()]
     weighted = []
     for indices in kinds.values():
         if len(indices) > 1:
             more = indices[1:MEASURED_LAYERS]
-            added, sums = _with_more(shape, request, tokens, firsts, more, spans)
+            added, sums = _with_more(model, request, tokens, firsts, more, spans)
             weighted.append(((len(indices) - 1) / added, sums))
-    one = _sums(shape, request, tokens, firsts, None if weighted else spans)
+    one = _sums(model, request, tokens, firsts, None if weighted else spans)
     return _Sums.combined([(1 - sum(times for times, _ in weighted), one), *weighted])
 
 
 def _with_more(
-    shape: Model,
+    model: CausalLanguageModel,
     request: GenerationRequest,
     tokens: int,
     firsts: list[int],
@@ -261,14 +263,14 @@ def _with_more(
     """The number of layers added to the first ones, and the sums with them. A capture keeps every
     value of its layers in HBM, which a chip does not: one is added where more do not fit."""
     with contextlib.suppress(torch.OutOfMemoryError):
-        return len(more), _sums(shape, request, tokens, firsts + more, spans)
+        return len(more), _sums(model, request, tokens, firsts + more, spans)
     if len(more) == 1:
         raise torch.OutOfMemoryError("the programs of two layers do not fit the HBM of a core.")
-    return 1, _sums(shape, request, tokens, firsts + more[:1], spans)
+    return 1, _sums(model, request, tokens, firsts + more[:1], spans)
 
 
 def _sums(
-    shape: Model,
+    model: CausalLanguageModel,
     request: GenerationRequest,
     tokens: int,
     layers: Sequence[int],
@@ -277,8 +279,8 @@ def _sums(
     torch._dynamo.reset()
     gc.collect()
     known = len(torch.neuron_sim.compiled_graphs())
-    model = _decoder(shape, request, device_name(), sorted(layers)).eval()
-    step: Any = torch.compile(model, backend=device_name(), dynamic=False, fullgraph=True)
+    program = _program(model, request, device_name(), sorted(layers))
+    step: Any = torch.compile(program, backend=device_name(), dynamic=False, fullgraph=True)
     # No default device: Dynamo would trace its mode at every operator, which takes minutes.
     words, position = (
         torch.empty(sizes, dtype=torch.int64, device=device_name())
@@ -289,7 +291,7 @@ def _sums(
         with torch.neuron_sim.record_launches() as launches:
             step(words, position)
     if spans is not None:
-        spans[:] = _of_all_layers(spans_of(launches), shape, sorted(layers))
+        spans[:] = _of_all_layers(spans_of(launches), model, sorted(layers))
     busy: dict[str, float] = {}
     for launch in launches:
         for engine, share in launch.utilisation.items():
@@ -301,14 +303,16 @@ def _sums(
         launches=len(launches),
         moved=sum(launch.dma_bytes for launch in launches),
         busy_us=busy,
-        layers=_layers(launches, known, shape) if request.by_layer else {},
+        layers=_layers(launches, known, model) if request.by_layer else {},
     )
 
 
-def _of_all_layers(spans: Sequence[Span], shape: Model, timed: Sequence[int]) -> list[Span]:
+def _of_all_layers(
+    spans: Sequence[Span], model: CausalLanguageModel, timed: Sequence[int]
+) -> list[Span]:
     """The spans of all layers, from a program of the `timed` ones: a layer that was left out gets
     the spans of the last timed layer of its kind."""
-    pattern = re.compile(rf"^{re.escape(shape.layers_path)}\.(\d+)(?=\.|$)")
+    pattern = re.compile(rf"^{re.escape(model.layers_path)}\.(\d+)(?=\.|$)")
     by_place: dict[int, list[Span]] = {}
     around: tuple[list[Span], list[Span]] = [], []
     for span in spans:
@@ -317,27 +321,28 @@ def _of_all_layers(spans: Sequence[Span], shape: Model, timed: Sequence[int]) ->
             around[bool(by_place)].append(span)
         else:
             by_place.setdefault(int(found[1]), []).append(span)
-    last = {shape.kinds[layer]: place for place, layer in enumerate(timed)}
+    last = {model.kinds[layer]: place for place, layer in enumerate(timed)}
     places = dict(zip(timed, range(len(timed)), strict=True))
     layers = [
-        replace(span, module=pattern.sub(f"{shape.layers_path}.{index}", span.module))
-        for index, kind in enumerate(shape.kinds)
+        replace(span, module=pattern.sub(f"{model.layers_path}.{index}", span.module))
+        for index, kind in enumerate(model.kinds)
         for span in by_place.get(places.get(index, last[kind]), [])
     ]
     return [*around[0], *layers, *around[1]]
 
 
-def _layers(launches: Any, known: int, shape: Model) -> layer_shares.Shares:
+def _layers(launches: Any, known: int, model: CausalLanguageModel) -> layer_shares.Shares:
     """All layers of the decoder under one label, however many of them were timed; `known`: graphs
     of the process before them."""
     shares = layer_shares.shares_of(launches, torch.neuron_sim.compiled_graphs()[known:])
-    count = len(shape.kinds)
-    label = f"{shape.layers_path}.{f'[0-{count - 1}]' if count > 1 else '0'}"
-    pattern = re.compile(rf"^{re.escape(shape.layers_path)}\.\d+")
+    count = len(model.kinds)
+    label = f"{model.layers_path}.{f'[0-{count - 1}]' if count > 1 else '0'}"
+    pattern = re.compile(rf"^{re.escape(model.layers_path)}\.\d+")
     return layer_shares.grouped(shares, lambda path: pattern.sub(label, path))
 
 
-def _operations(shape: Model, request: GenerationRequest, tokens: int) -> float:
+def _operations(model: CausalLanguageModel, request: GenerationRequest, tokens: int) -> float:
     """Operations of one rank's products; masked scores, half of a prompt's, are not counted."""
-    model = _decoder(shape, request, "meta")
-    return request.batch * model.operations(tokens, request.context if tokens == 1 else tokens / 2)
+    program = _program(model, request, "meta")
+    seen = request.context if tokens == 1 else tokens / 2
+    return request.batch * program.operations(tokens, seen)

@@ -17,7 +17,7 @@ from neuron_sim.timeline.page import recorded_page
 from neuron_sim.timeline.spans import Span, spans_run
 
 if TYPE_CHECKING:
-    from neuron_sim.model.generation import Model
+    from neuron_sim.model.causal_model import CausalLanguageModel
 
 
 def inference(
@@ -50,19 +50,20 @@ def inference(
 
 
 def generation(
-    model: str, shape: Model, request: GenerationRequest, timeline: str | None = None
+    name: str, model: CausalLanguageModel, request: GenerationRequest, timeline: str | None = None
 ) -> dict[str, Any]:
     """A request and the figures of one group of cores; `timeline`: the file of a page of one token.
     ProgramError when the device refuses."""
     spans: list[Span] | None = None if timeline is None else []
-    with failures_of(model):
-        found = generate(shape, request, spans)
-    title = f"{model}, one token of batch {request.batch}, one of {request.cores} cores"
+    with failures_of(name):
+        found = generate(model, request, spans)
+    title = f"{name}, one token of batch {request.batch}, one of {request.cores} cores"
     _write(timeline, title, spans)
     asked = asdict(request)
     del asked["by_layer"]  # it shows in `layers`
+    del asked["copies_keys"]  # no option: of published rows
     return {
-        "model": model,
+        "model": name,
         "architecture": torch.neuron_sim.get_device_properties().architecture,
         **asked,
         "ttft_ms": found.prefill.latency_ms,
@@ -72,8 +73,8 @@ def generation(
         "hbm_bytes": found.hbm_bytes,
         "hbm_capacity_share": found.hbm_capacity_share,
         **{
-            name: {**asdict(phase), "bound": phase.bound}
-            for name, phase in (("prefill", found.prefill), ("decode", found.decode))
+            kind: {**asdict(phase), "bound": phase.bound}
+            for kind, phase in (("prefill", found.prefill), ("decode", found.decode))
         },
     }
 

@@ -10,19 +10,26 @@ from __future__ import annotations
 
 import copy
 import fnmatch
-import math
+import inspect
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.distributed import _functional_collectives as collectives
 
-_QUERIES = re.compile(r"(q|q_b|kv_b|query)_proj|wq|q")
-_KEYS = re.compile(r"(k|v|key|value)_proj|wk|wv|k|v")
-_PACKED = re.compile(r"qkv_proj|c_attn|Wqkv|query_key_value")
+from neuron_sim.model.heads import (
+    KEYS,
+    NONE,
+    PACKED,
+    QUERIES,
+    AlibiOfRank,
+    Heads,
+    Rank,
+    moved,
+    units,
+)
+
 _COLUMNS = re.compile(r"(gate|up|gate_up|fc1|fc_in|c_fc|dense_h_to_4h|w1|w3|wi|linear1)(_proj)?")
 _ROWS = re.compile(
     r"(o|out|down|c)_proj|fc2|fc_out|dense|dense_4h_to_h|w2|wo|linear2|attention\.output"
@@ -31,33 +38,6 @@ _WHOLE = re.compile(r"gate|router|q_a_proj|kv_a_proj_with_mqa|shared_expert_gate
 _HEAD_COUNTS = {"num_heads", "num_attention_heads", "n_head", "n_heads"}
 _KEY_COUNTS = {"num_key_value_heads", "num_kv_heads", "kv_heads"}
 _WIDTHS = {"split_size", "embed_dim", "hidden_size"}
-
-
-NONE = -1
-"""The index of what is filled up with zeros."""
-
-
-@dataclass(frozen=True)
-class Rank:
-    """One of the ranks that share a model, and the name of their process group."""
-
-    index: int
-    ranks: int
-    group: str
-
-    def reduced(self, part: Tensor) -> Tensor:
-        """The sum over all ranks."""
-        return collectives.all_reduce(part, "sum", self.group)
-
-    def gathered(self, part: Tensor) -> Tensor:
-        """The last dimension of all ranks side by side."""
-        return collectives.all_gather_tensor(part, part.dim() - 1, self.group)
-
-    def share(self, size: int) -> list[int]:
-        """Its indices of `size`, as many as every rank has; NONE beyond the end."""
-        length = math.ceil(size / self.ranks)
-        start = self.index * length
-        return [i if i < size else NONE for i in range(start, start + length)]
 
 
 class _Summed(nn.Module):
@@ -100,56 +80,6 @@ class _SplitNorm(nn.Module):
         return self.weight * scaled.to(x.dtype)
 
 
-@dataclass(frozen=True)
-class _Heads:
-    """Heads of an attention, all and those of a rank."""
-
-    queries: int
-    keys: int
-    width: int
-    rank: Rank
-
-    @property
-    def of_queries(self) -> list[int]:
-        """The rank's; with all that share its heads of keys, where it has its own."""
-        if self.keys < self.rank.ranks:
-            return self.rank.share(self.queries)
-        return _units(self.of_keys, self.queries // self.keys)
-
-    @property
-    def of_keys(self) -> list[int]:
-        """The rank's; one that it shares with other ranks, where there are fewer than ranks."""
-        ranks = self.rank.ranks
-        if self.keys < ranks:
-            return [self.rank.index * self.keys // ranks]
-        return self.rank.share(self.keys)
-
-    def rows(self, name: str, size: int) -> list[int]:
-        """The outputs of projection `name` that are this rank's, of `size`."""
-        if _QUERIES.fullmatch(name):
-            return _units(self.of_queries, size // self.queries)
-        if _KEYS.fullmatch(name):
-            return _units(self.of_keys, size // self.keys)
-        if name == "query_key_value" and (self.keys > 1 or self.queries == 1):
-            return _units(self.of_keys, size // self.keys)
-        queries, keys = self.queries * self.width, self.keys * self.width
-        of_keys = _units(self.of_keys, self.width)
-        return [
-            *_units(self.of_queries, self.width),
-            *_moved(of_keys, queries),
-            *_moved(of_keys, queries + keys),
-        ]
-
-
-def _units(units: Sequence[int], size: int) -> list[int]:
-    """The indices of units of so many."""
-    return [NONE if unit == NONE else unit * size + i for unit in units for i in range(size)]
-
-
-def _moved(indices: Sequence[int], offset: int) -> list[int]:
-    return [NONE if index == NONE else index + offset for index in indices]
-
-
 def _taken(tensor: Tensor, dim: int, indices: Sequence[int]) -> nn.Parameter:
     """These indices of a dimension, zeros for NONE."""
     chosen = torch.tensor(indices, device=tensor.device)
@@ -175,7 +105,10 @@ def shard(model: Any, head: nn.Module | None, rank: Rank) -> None:
         if (heads := _heads(module, getattr(module, "config", config), rank)) is not None
     }
     for path, heads in attentions.items():
-        _localise(model.get_submodule(path), heads)
+        attention = model.get_submodule(path)
+        _localise(attention, heads)
+        if "alibi" in inspect.signature(attention.forward).parameters:
+            attention.register_forward_pre_hook(AlibiOfRank(heads), with_kwargs=True)
     for path, module in list(model.named_modules()):
         parent_path, _, name = path.rpartition(".")
         if module is head:
@@ -206,7 +139,7 @@ def is_product(module: nn.Module) -> bool:
 def _rule(path: str, plan: dict[str, str]) -> str:
     name = path.rpartition(".")[2]
     for rule, pattern in (
-        ("heads", _QUERIES), ("heads", _KEYS), ("heads", _PACKED),
+        ("heads", QUERIES), ("heads", KEYS), ("heads", PACKED),
         ("whole", _WHOLE), ("columns", _COLUMNS), ("rows", _ROWS),
     ):  # fmt: skip
         if pattern.fullmatch(name):
@@ -221,11 +154,9 @@ def _no_rule(path: str) -> ValueError:
     return ValueError(f"no rule says how ranks share the module '{path}'; ask with --tp 1.")
 
 
-def _heads(module: nn.Module, config: Any, rank: Rank) -> _Heads | None:
+def _heads(module: nn.Module, config: Any, rank: Rank) -> Heads | None:
     """The heads of an attention; None for other modules."""
-    if not any(
-        p.fullmatch(name) for name, _ in module.named_children() for p in (_QUERIES, _PACKED)
-    ):
+    if not any(p.fullmatch(name) for name, _ in module.named_children() for p in (QUERIES, PACKED)):
         return None
     queries = int(config.num_attention_heads)
     keys = getattr(config, "num_key_value_heads", None) or queries
@@ -234,10 +165,10 @@ def _heads(module: nn.Module, config: Any, rank: Rank) -> _Heads | None:
     elif hasattr(config, "num_kv_heads"):
         keys = config.num_kv_heads if config.new_decoder_architecture else queries
     width = getattr(module, "head_dim", None) or config.hidden_size // queries
-    return _Heads(queries, int(keys), int(width), rank)
+    return Heads(queries, int(keys), int(width), rank)
 
 
-def _localise(attention: nn.Module, heads: _Heads) -> None:
+def _localise(attention: nn.Module, heads: Heads) -> None:
     """Counts of heads and what goes with heads, of this rank."""
     queries, keys = len(heads.of_queries), len(heads.of_keys)
     holders = [attention]
@@ -268,14 +199,12 @@ def _localise(attention: nn.Module, heads: _Heads) -> None:
         if weight.dim() == 2:  # a row of each head
             norm.weight = _taken(weight, 0, chosen)
         elif weight.numel() == count * heads.width and count > 1:
-            part = _taken(weight, 0, _units(chosen, heads.width))
+            part = _taken(weight, 0, units(chosen, heads.width))
             epsilon = norm.variance_epsilon
             setattr(attention, name, _SplitNorm(part, weight.numel(), epsilon, heads.rank))
 
 
-def _shard_product(
-    model: nn.Module, path: str, rule: str, heads: _Heads | None, rank: Rank
-) -> None:
+def _shard_product(model: nn.Module, path: str, rule: str, heads: Heads | None, rank: Rank) -> None:
     module: Any = model.get_submodule(path)
     name = path.rpartition(".")[2]
     is_transposed = type(module).__name__ == "Conv1D"  # of transformers: [inputs, outputs]
@@ -287,7 +216,7 @@ def _shard_product(
         size = module.weight.shape[inputs]
         own = rank.share(size)
         if heads is not None:
-            own = _units(heads.of_queries, size // heads.queries)
+            own = units(heads.of_queries, size // heads.queries)
         module.weight = _taken(module.weight, inputs, own)
         model.set_submodule(path, _Summed(_linear(module), rank))
         return
@@ -295,7 +224,7 @@ def _shard_product(
         own = heads.rows(name, size)
     elif name.startswith("gate_up"):
         half = rank.share(size // 2)
-        own = [*half, *_moved(half, size // 2)]
+        own = [*half, *moved(half, size // 2)]
     else:
         own = rank.share(size)
     module.weight = _taken(module.weight, outputs, own)
@@ -321,7 +250,7 @@ def _shard_experts(module: Any, rank: Rank) -> None:
     inner = module.down_proj.shape[inputs]
     own = rank.share(inner)
     # Else gate and up alternate.
-    both = [*own, *_moved(own, inner)] if module.is_concatenated else _units(own, 2)
+    both = [*own, *moved(own, inner)] if module.is_concatenated else units(own, 2)
     first = "gate_up_proj" if module.has_gate else "up_proj"
     chosen = both if module.has_gate else own
     setattr(module, first, _taken(getattr(module, first), columns, chosen))

@@ -21,7 +21,6 @@ from neuron_sim.model.configurations import (
     is_file,
     read_configuration,
 )
-from neuron_sim.model.decoder_shape import MODEL_TYPES, DecoderShape
 from neuron_sim.model.networks import IMAGE_SIZE, NETWORKS
 from neuron_sim.terminal.exit_codes import ProgramError, failures_of
 
@@ -57,23 +56,26 @@ def names() -> list[str]:
     return sorted([*configurations(), *NETWORKS])
 
 
-def decoder_shape(model: str) -> DecoderShape | CausalLanguageModel:
+def language_model(model: str) -> CausalLanguageModel:
     """What generates, of a name of `names()` or of a configuration file of `transformers`;
-    ValueError as DecoderShape.of() and CausalLanguageModel, and for other models."""
+    ValueError as CausalLanguageModel, and for other models."""
     fields = configuration_of(model)
     if fields is None:
-        known = sorted(n for n, c in configurations().items() if c["model_type"] in MODEL_TYPES)
+        known = ", ".join(sorted(n for n, c in configurations().items() if _generates(c)))
         raise ValueError(
-            f"'{model}' is not a known decoder; name a configuration file, or one of "
-            f"{', '.join(known)}."
+            f"'{model}' is not a known decoder; name a configuration file, or one of {known}."
         )
     config = _config(fields, model)
-    if config.model_type in MODEL_TYPES:
-        return DecoderShape.of(config, model)
     from neuron_sim.model.causal_model import CausalLanguageModel  # needs transformers
 
     with _refusals_of(model):
         return CausalLanguageModel(config, model)
+
+
+def _generates(configuration: dict[str, Any]) -> bool:
+    """Whether one of configurations() is of a causal language model, as those of programs are."""
+    (architecture,) = configuration.get("architectures", ["CausalLM"])
+    return architecture.endswith(("CausalLM", "LMHeadModel"))
 
 
 def load(request: Request) -> Workload:

@@ -10,7 +10,8 @@ from device_type import DEVICE_TYPE
 from neuron_sim.model.causal_kernels import KERNELS
 from neuron_sim.model.causal_model import CausalLanguageModel, program
 from neuron_sim.model.generation import GenerationRequest, generate
-from neuron_sim.model.tensor_parallel import Rank
+from neuron_sim.model.heads import Rank
+from neuron_sim.model.int8_weights import Int8Linear
 
 WORDS = 96
 CONTEXT = 12
@@ -30,12 +31,14 @@ LATENT = {
     "first_k_dense_replace": 1,
 }  # fmt: skip
 SIZES = {
-    "arcee": SHARED, "cohere": SHARED, "cohere2": SHARED, "ernie4_5": WIDE, "exaone4": SHARED,
+    "arcee": SHARED, "bloom": {**GPT, "hidden_size": 64}, "cohere": SHARED, "cohere2": SHARED,
+    "ernie4_5": WIDE, "exaone4": SHARED,
     "deepseek_v3": {**ALL_HEADS, **EXPERTS, **LATENT}, "falcon": ALL_HEADS, "gemma": WIDE,
     "gemma2": WIDE, "gemma3_text": WIDE, "glm": WIDE, "glm4": WIDE, "gpt2": GPT,
     "gpt_bigcode": GPT, "gpt_neox": ALL_HEADS, "gpt_oss": {**WIDE, "num_local_experts": 8},
     "gptj": {**GPT, "rotary_dim": 8}, "granite": SHARED, "hunyuan_v1_dense": WIDE, "llama": SHARED,
-    "ministral": WIDE, "mistral": WIDE, "mixtral": {**SHARED, "num_local_experts": 8},
+    "ministral": WIDE, "mistral": {**WIDE, "sliding_window": 4},
+    "mixtral": {**SHARED, "num_local_experts": 8},
     "olmo": SHARED, "olmo2": SHARED, "olmo3": SHARED,
     "opt": {**ALL_HEADS, "ffn_dim": 96, "word_embed_proj_dim": 64}, "persimmon": ALL_HEADS,
     "phi": SHARED, "phi3": SHARED, "qwen2": SHARED, "qwen3": WIDE,
@@ -97,14 +100,14 @@ class Thread(Rank):
         return torch.cat(self.exchange(part), -1)
 
 
-def logits_of_ranks(model, ranks, words):
+def logits_of_ranks(model, ranks, words, copies_keys=False):
     group = threading.Barrier(ranks), [None] * ranks
     logits, errors = [None] * ranks, []
     copies = [copy.deepcopy(model) for _ in range(ranks)]
 
     def run(index):
         try:
-            rank = Thread(index, ranks, group)
+            rank = Thread(index, ranks, group, copies_keys)
             logits[index] = logits_of(program(copies[index], len(words), CONTEXT, rank), words)
         except Exception as error:
             errors.append(error)
@@ -120,17 +123,42 @@ def logits_of_ranks(model, ranks, words):
     return logits
 
 
-@pytest.mark.parametrize("kind", SIZES)
-def test_one_graph_has_the_logits_of_the_model(kind):
-    model, same = models(kind)
+def check_one_graph(made, model):
+    """Compares what a program computes with the model, within a thousandth of its logits."""
     words = torch.randint(0, WORDS, (2, TOKENS))
     torch._dynamo.reset()
-    made = program(same, 2, CONTEXT).to(DEVICE_TYPE)
-    run = torch.compile(made, backend=DEVICE_TYPE, dynamic=False, fullgraph=True)
+    run = torch.compile(made.to(DEVICE_TYPE), backend=DEVICE_TYPE, dynamic=False, fullgraph=True)
     with torch.neuron_sim.strict():
         logits = logits_of(run, words.to(DEVICE_TYPE))
     expected = expected_of(model, words)
     torch.testing.assert_close(logits, expected, atol=1e-3 * float(expected.abs().max()), rtol=0)
+
+
+@pytest.mark.parametrize("kind", SIZES)
+def test_one_graph_has_the_logits_of_the_model(kind):
+    model, same = models(kind)
+    check_one_graph(program(same, 2, CONTEXT), model)
+
+
+@pytest.mark.parametrize(("kind", "products"), [("llama", 14), ("gpt2", 8)])
+def test_int8_weights_have_the_logits_of_their_scaled_values(kind, products):
+    model, same = models(kind)
+    made = program(same, 2, CONTEXT, weight_dtype="int8")
+    narrow = {n: m for n, m in made.model.named_modules() if isinstance(m, Int8Linear)}
+    assert len(narrow) == products
+    for name, module in narrow.items():
+        weight = model.get_submodule(name).weight
+        scaled = module.weight * module.scale[:, None]
+        scaled = scaled.T if kind == "gpt2" else scaled
+        assert (scaled - weight).abs().max() <= 0.501 * module.scale.max()
+        weight.data = scaled
+    check_one_graph(made, model)
+
+
+def test_experts_have_no_int8_weights():
+    _, same = models("qwen3_moe")
+    with pytest.raises(ValueError, match=r"no rule for the experts 'model.layers.0.mlp.experts'"):
+        program(same, 1, CONTEXT, weight_dtype="int8")
 
 
 @pytest.mark.parametrize("kind", SIZES)
@@ -161,16 +189,29 @@ def test_heads_are_replicated_or_filled_up(kind, ranks, sizes):
         )
 
 
-@pytest.mark.parametrize(("keys", "ranks", "own"), [(8, 4, 2), (8, 8, 1), (8, 16, 1), (1, 2, 1)])
-def test_a_rank_has_its_heads_of_keys_and_at_least_one(keys, ranks, own):
+def test_ranks_with_copies_of_heads_of_keys_have_the_logits_of_the_model():
+    model, same = models("llama", num_attention_heads=8, num_key_value_heads=2)
+    words = torch.randint(0, WORDS, (1, TOKENS))
+    expected = expected_of(model, words)
+    for logits in logits_of_ranks(same, 3, words, copies_keys=True):
+        torch.testing.assert_close(
+            logits, expected, atol=1e-3 * float(expected.abs().max()), rtol=0
+        )
+
+
+@pytest.mark.parametrize(("keys", "ranks", "own", "copies"), [
+    (8, 4, 2, 2), (8, 8, 1, 1), (8, 12, 1, 2), (8, 16, 1, 1), (1, 2, 1, 8),
+])  # fmt: skip
+def test_a_rank_has_its_heads_of_keys_and_at_least_one(keys, ranks, own, copies):
     sizes = {"num_attention_heads": 16, "num_key_value_heads": keys, "head_dim": 8}
     model = CausalLanguageModel(configured("qwen3", **sizes), "small")
-    with torch.neuron_sim.one_rank_of(ranks), torch.device("meta"):
-        made = model.program(ranks, 3, CONTEXT)
-    assert made.keys_0.shape == made.values_1.shape == (3, own, CONTEXT, 8)
-    products = made.model.model.layers[0].self_attn
-    assert products.q_proj.weight.shape == (16 // ranks * 8, 64)
-    assert products.k_proj.weight.shape == (own * 8, 64)
+    for copies_keys, heads in ((False, own), (True, copies)):
+        with torch.neuron_sim.one_rank_of(ranks), torch.device("meta"):
+            made = model.program(ranks, 3, CONTEXT, copies_keys=copies_keys)
+        assert made.keys_0.shape == made.values_1.shape == (3, heads, CONTEXT, 8)
+        products = made.model.model.layers[0].self_attn
+        assert products.q_proj.weight.shape == (-(-16 // ranks) * 8, 64)
+        assert products.k_proj.weight.shape == (heads * 8, 64)
 
 
 def test_a_module_without_a_rule_is_named():
@@ -187,9 +228,6 @@ def test_what_is_no_language_model_is_refused():
         CausalLanguageModel(transformers.ViTConfig(), "this")
     with pytest.raises(ValueError, match="'this' has no list of its 0 layers"):
         CausalLanguageModel(configured("qwen2", num_hidden_layers=0), "this")
-    model = CausalLanguageModel(configured("qwen2"), "this")
-    with pytest.raises(ValueError, match="--weight-dtype is of the model types"):
-        generate(model, GenerationRequest(context=16, input=4, weight_dtype="int8"))
 
 
 @pytest.mark.parametrize(("kind", "sizes"), [

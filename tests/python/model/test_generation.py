@@ -1,19 +1,17 @@
-"""Generation by a tensor-parallel group: the decoder's values, and the times of one rank."""
+"""Generation by a tensor-parallel group: the times of one rank."""
 
 import json
 
 import pytest
 import torch
 import transformers
-from device_type import DEVICE_TYPE
 from neuron_sim.command_line import main
 from neuron_sim.fidelity.published_models import generation as published_generations
 from neuron_sim.model import capacity
-from neuron_sim.model.decoder import Decoder
-from neuron_sim.model.decoder_shape import DecoderShape
+from neuron_sim.model.causal_model import CausalLanguageModel
 from neuron_sim.model.generation import MEASURED_LAYERS, GenerationRequest, generate
 from neuron_sim.model.instances import instance
-from neuron_sim.model.workload import decoder_shape
+from neuron_sim.model.workload import language_model
 from neuron_sim.terminal.exit_codes import WRONG_USAGE
 from neuron_sim.timeline import read_timeline
 
@@ -22,129 +20,18 @@ SMALL = {
     "num_key_value_heads": 2, "num_hidden_layers": 2, "max_position_embeddings": 16,
     "rms_norm_eps": 1e-5,
 }  # fmt: skip
-CONTEXT = 8
 
 
-def small_llama():
-    torch.manual_seed(0)
-    config = transformers.LlamaConfig(**SMALL)
-    return transformers.LlamaForCausalLM(config).eval(), DecoderShape.of(config, "small")
-
-
-def decoder_with_weights_of(llama, shape):
-    decoder = Decoder(shape, ranks=1, batch=2, context=CONTEXT)
-    angles = torch.arange(CONTEXT)[:, None] * llama.model.rotary_emb.inv_freq
-    state = {
-        "embedding": llama.model.embed_tokens.weight, "cosines": angles.cos(),
-        "sines": angles.sin(), "numbers": torch.arange(float(CONTEXT)),
-        "last_norm.weight": llama.model.norm.weight, "head.weight": llama.lm_head.weight,
-    }  # fmt: skip
-    for i, layer in enumerate(llama.model.layers):
-        attention, mlp = layer.self_attn, layer.mlp
-        projections = attention.q_proj, attention.k_proj, attention.v_proj
-        cache = torch.full((2, shape.key_heads, CONTEXT, shape.head_width), 7.0)
-        state |= {
-            f"layers.{i}.before_attention.weight": layer.input_layernorm.weight,
-            f"layers.{i}.before_feedforward.weight": layer.post_attention_layernorm.weight,
-            f"layers.{i}.attention.queries_keys_values.weight": torch.cat(
-                [each.weight for each in projections]
-            ),
-            f"layers.{i}.attention.output.weight": attention.o_proj.weight,
-            f"layers.{i}.attention.keys": cache,
-            f"layers.{i}.attention.values": cache,
-            f"layers.{i}.feedforward.first.weight": torch.cat(
-                [mlp.gate_proj.weight, mlp.up_proj.weight]
-            ),
-            f"layers.{i}.feedforward.second.weight": mlp.down_proj.weight,
-        }
-    decoder.load_state_dict(state)
-    return decoder
-
-
-@pytest.mark.parametrize("device", ["cpu", DEVICE_TYPE])
-def test_prompt_and_next_tokens_have_the_logits_of_llama(device):
-    llama, shape = small_llama()
-    decoder = decoder_with_weights_of(llama, shape).to(device)
-    words = torch.randint(0, 50, (2, CONTEXT))
-    with torch.no_grad():
-        expected = llama(words).logits
-        found = [decoder(words[:, :5].to(device), torch.zeros(1, dtype=torch.int64, device=device))]
-        for place in range(5, CONTEXT):
-            position = torch.tensor([place], device=device)
-            found.append(decoder(words[:, place : place + 1].to(device), position))
-    for place, logits in enumerate(found, start=4):
-        torch.testing.assert_close(logits.cpu(), expected[:, place], atol=2e-4, rtol=1e-3)
-
-
-def test_a_window_hides_older_tokens():
-    llama, shape = small_llama()
-    windowed = decoder_with_weights_of(llama, DecoderShape(**{**vars(shape), "window": 2}))
-    full = decoder_with_weights_of(llama, shape)
-    words = torch.randint(0, 50, (2, CONTEXT))
-    start = torch.zeros(1, dtype=torch.int64)
-    with torch.no_grad():
-        assert torch.equal(windowed(words[:, :2], start), full(words[:, :2], start))
-        assert not torch.allclose(windowed(words, start), full(words, start))
-
-
-@pytest.mark.parametrize("kind", ["bloom", "gpt2", "gpt_neox", "gptj", "mistral", "opt"])
-def test_every_family_has_its_shape_and_reads_prompts_and_tokens(kind):
-    sizes = {"vocab_size": 64, "hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 2}
-    if kind == "mistral":  # has 8 key heads by default
-        sizes["num_key_value_heads"] = 2
-    config = transformers.AutoConfig.for_model(kind, **sizes)
-    if kind == "gptj":
-        config.rotary_dim = 4
-    shape = DecoderShape.of(config, kind)
-    assert (shape.width, shape.heads, shape.layers) == (32, 4, 2)
-    collectives_of_a_layer = 1 if kind in ("gptj", "gpt_neox") else 2
-    with torch.neuron_sim.timing_only(), torch.neuron_sim.one_rank_of(2), torch.no_grad():
-        with torch.device(DEVICE_TYPE):
-            model = Decoder(shape, ranks=2, batch=3, context=16)
-            position = torch.zeros(1, dtype=torch.int64)
-            for tokens in (4, 1):
-                words = torch.zeros(3, tokens, dtype=torch.int64)
-                with torch.neuron_sim.record_collectives() as found:
-                    assert model(words, position).shape == (2 * 3, 32)
-                assert len(found) == 2 * collectives_of_a_layer + 1
-
-
-def int8_decoder_with_weights_like(decoder, shape):
-    """Its float counterpart too: the weights of its products are the int8 ones times the scale."""
-    found = Decoder(shape, ranks=1, batch=2, context=CONTEXT, weight_dtype="int8")
-    found.load_state_dict(decoder.state_dict(), strict=False)
-    modules = dict(decoder.named_modules())
-    for name, module in found.named_modules():
-        if getattr(module, "scale", None) is None:
-            continue
-        weight = modules[name].weight.detach()
-        module.scale.data = weight.abs().amax(1) / 127
-        module.weight = torch.round(weight / module.scale[:, None]).to(torch.int8)
-        modules[name].weight.data = module.weight * module.scale[:, None].detach()
-    return found, decoder
-
-
-@pytest.mark.parametrize("device", ["cpu", DEVICE_TYPE])
-def test_int8_weights_have_the_logits_of_their_scaled_values(device):
-    llama, shape = small_llama()
-    decoder = decoder_with_weights_of(llama, shape)
-    found, expected = int8_decoder_with_weights_like(decoder, shape)
-    found = found.to(device).eval()
-    step = torch.compile(found, backend=DEVICE_TYPE) if device == DEVICE_TYPE else found
-    words = torch.randint(0, 50, (2, CONTEXT))
-    position = torch.zeros(1, dtype=torch.int64)
-    with torch.no_grad():
-        logits = step(words.to(device), position.to(device)).cpu()
-        torch.testing.assert_close(logits, expected(words, position), atol=2e-4, rtol=1e-3)
+def small_llama(**sizes):
+    return CausalLanguageModel(transformers.LlamaConfig(**{**SMALL, **sizes}), "small")
 
 
 def test_int8_weights_cross_hbm_as_bytes():
-    sizes = {**SMALL, "hidden_size": 256, "intermediate_size": 1024, "num_hidden_layers": 1}
-    shape = DecoderShape.of(transformers.LlamaConfig(**sizes), "small")
+    model = small_llama(hidden_size=256, intermediate_size=1024, num_hidden_layers=1)
     layer = 256 * (2 * 256 + 2 * 128) + 3 * 256 * 1024  # its weights
     scales = 2 * 256 + 2 * 128 + 2 * 1024 + 256  # a number per output
     plain, narrow = (
-        generate(shape, GenerationRequest(context=16, input=4, weight_dtype=dtype))
+        generate(model, GenerationRequest(context=16, input=4, weight_dtype=dtype))
         for dtype in (None, "int8")
     )
     assert plain.hbm_bytes - narrow.hbm_bytes == pytest.approx(layer - 2 * scales, abs=2048)
@@ -155,30 +42,28 @@ def test_int8_weights_cross_hbm_as_bytes():
 
 
 def test_a_logical_core_of_two_computes_as_two_ranks():
-    _, shape = small_llama()
+    model = small_llama()
     sizes = {"context": 16, "input": 4}
     logical, ranks = (
-        generate(shape, GenerationRequest(ranks=n, logical_core=m, **sizes))
+        generate(model, GenerationRequest(ranks=n, logical_core=m, **sizes))
         for n, m in ((2, 2), (4, 1))
     )
     assert (logical.decode, logical.prefill) == (ranks.decode, ranks.prefill)
     assert logical.hbm_bytes == ranks.hbm_bytes
     with pytest.raises(ValueError, match="--lnc is 3; a logical core of trn2 has at most 2 phys"):
-        generate(shape, GenerationRequest(logical_core=3, **sizes))
+        generate(model, GenerationRequest(logical_core=3, **sizes))
     assert instance("trn2.3xlarge").groups(2, logical_core=2) == 2
     with pytest.raises(ValueError, match="--tp is 5; an trn2.3xlarge has 4 logical cores of 2"):
         instance("trn2.3xlarge").groups(5, logical_core=2)
 
 
 @pytest.mark.parametrize(("sizes", "sentence"), [
-    ({"num_hidden_layers": 0}, "'small' has 0 layers; it must have some"),
-    ({"intermediate_size": -5}, "'small' has -5 inner; it must have some"),
+    ({"num_hidden_layers": 0}, "'small' has no list of its 0 layers"),
     ({"num_key_value_heads": 3}, "'small' has 4 heads, .* its 3 key heads"),
 ])  # fmt: skip
 def test_a_configuration_whose_sizes_cannot_be_is_refused(sizes, sentence):
-    config = transformers.LlamaConfig(**{**SMALL, **sizes})
     with pytest.raises(ValueError, match=sentence):
-        DecoderShape.of(config, "small")
+        small_llama(**sizes)
 
 
 def test_the_cores_of_a_chip_share_its_hbm():
@@ -192,11 +77,10 @@ def test_the_cores_of_a_chip_share_its_hbm():
 
 
 def test_layers_beyond_the_measured_ones_add_what_one_layer_adds():
-    _, shape = small_llama()
     request = GenerationRequest(ranks=2, context=16, input=4)
 
     def body(layers):
-        return generate(DecoderShape(**{**vars(shape), "layers": layers}), request).decode.body_ms
+        return generate(small_llama(num_hidden_layers=layers), request).decode.body_ms
 
     one, measured = body(1), body(MEASURED_LAYERS)
     step = (measured - one) / (MEASURED_LAYERS - 1)
@@ -204,10 +88,9 @@ def test_layers_beyond_the_measured_ones_add_what_one_layer_adds():
 
 
 def test_llama_2_has_the_weights_that_it_is_known_for():
-    shape = decoder_shape("meta-llama/Llama-2-7b")
     with torch.device("meta"):
-        model = Decoder(shape, 1, 1, 16)
-    assert sum(parameter.numel() for parameter in model.parameters()) == 6_738_415_616
+        program = language_model("meta-llama/Llama-2-7b").program(1, 1, 16)
+    assert sum(parameter.numel() for parameter in program.parameters()) == 6_738_415_616
 
 
 def test_sizes_that_do_not_fit_are_refused():
@@ -220,16 +103,16 @@ def test_sizes_that_do_not_fit_are_refused():
         ),
     ):
         with pytest.raises(ValueError, match=sentence):
-            request.check(decoder_shape("gpt2").longest)
-    GenerationRequest(context=1024).check(decoder_shape("gpt2").longest)
-    GenerationRequest(context=8192).check(decoder_shape("llama-2-7b").longest)
+            request.check(language_model("gpt2").longest)
+    GenerationRequest(context=1024).check(language_model("gpt2").longest)
+    GenerationRequest(context=8192).check(language_model("llama-2-7b").longest)
     with pytest.raises(ValueError, match="--tp is 25; an inf2.48xlarge has 24 cores"):
         instance("inf2.48xlarge").groups(25)
     assert instance("trn1.32xlarge").groups(8) == 4
     with pytest.raises(ValueError, match="'p4d' is not one of the instances inf2.xlarge"):
         instance("p4d")
     with pytest.raises(ValueError, match="model_type 'bert', of which transformers has no causal"):
-        decoder_shape("bert-base-uncased")
+        language_model("bert-base-uncased")
 
 
 def test_a_published_row_is_simulated_on_the_architecture_of_its_instance(monkeypatch, tmp_path):

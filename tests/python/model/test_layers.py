@@ -7,10 +7,11 @@ import sys
 import model_with_kernel
 import pytest
 import torch
+import transformers
 from device_type import DEVICE_TYPE
 from neuron_sim.command_line import main
 from neuron_sim.model import layers
-from neuron_sim.model.decoder_shape import DecoderShape
+from neuron_sim.model.causal_model import CausalLanguageModel
 from neuron_sim.model.estimate import Setting, estimate
 from neuron_sim.model.generation import MEASURED_LAYERS, GenerationRequest, generate
 from neuron_sim.model.workload import Workload
@@ -124,19 +125,20 @@ def test_a_part_without_time_has_no_utilisation():
 
 @pytest.mark.parametrize("count", [1, 2, MEASURED_LAYERS + 4])
 def test_layers_of_a_generation_sum_to_its_phases(count):
-    shape = DecoderShape(
-        layers=count, width=32, heads=4, key_heads=2, head_width=8, inner=48, vocabulary=50,
-        positions="rotary", rotated=8, gated=True, activation="silu", root_mean_square=True,
-        parallel=False, attention_biases=False, longest=None,
+    config = transformers.LlamaConfig(
+        num_hidden_layers=count, hidden_size=32, num_attention_heads=4, num_key_value_heads=2,
+        intermediate_size=48, vocab_size=50,
     )  # fmt: skip
-    found = generate(shape, GenerationRequest(ranks=2, context=16, input=4, by_layer=True))
-    name = f"layers.[0-{count - 1}]" if count > 1 else "layers.0"
+    model = CausalLanguageModel(config, "small")
+    found = generate(model, GenerationRequest(ranks=2, context=16, input=4, by_layer=True))
+    name = f"model.model.layers.{f'[0-{count - 1}]' if count > 1 else '0'}"
     for phase in (found.prefill, found.decode):
         rows = by_name(phase.layers)
         assert sum(row["time_ms"] for row in phase.layers) == pytest.approx(phase.body_ms)
         assert sum(row["moved_mb"] for row in phase.layers) == pytest.approx(phase.moved_mb)
-        assert f"{name}.feedforward.first" in rows and "head" in rows
-        assert not any(row.startswith("layers.") and not row.startswith(name) for row in rows)
+        assert f"{name}.mlp.gate_proj" in rows and "model.lm_head.head.linear" in rows
+        of_layers = [row for row in rows if row.startswith("model.model.layers.")]
+        assert all(row.startswith(name) for row in of_layers)
 
 
 def test_the_command_prints_layers_when_asked(tmp_path, monkeypatch, capsys):

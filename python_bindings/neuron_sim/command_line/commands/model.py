@@ -188,9 +188,9 @@ def _generated(arguments: argparse.Namespace, ranks: int, batch: int) -> dict[st
     def compute() -> dict[str, Any]:
         from neuron_sim.model import generation, rows, workload  # import torch
 
-        shape = workload.decoder_shape(arguments.model)
+        model = workload.language_model(arguments.model)
         request = generation.GenerationRequest(**sizes)
-        return rows.generation(arguments.model, shape, request, arguments.timeline)
+        return rows.generation(arguments.model, model, request, arguments.timeline)
 
     return _answer(arguments, {"model": arguments.model, **sizes}, compute)
 

@@ -16,7 +16,7 @@ from neuron_sim.fidelity.published_models.inference import Comparison
 from neuron_sim.model.generation import Generation, GenerationRequest, generate
 from neuron_sim.model.instances import instance
 from neuron_sim.model.options import choose_architecture
-from neuron_sim.model.workload import decoder_shape
+from neuron_sim.model.workload import language_model
 
 _PUBLISHED = Path(__file__).with_name("generation.json")
 
@@ -57,7 +57,7 @@ def _simulated(model: str, request: GenerationRequest, architecture: str) -> Gen
 
 
 def _generate(model: str, request: GenerationRequest) -> Generation:
-    return generate(decoder_shape(model), request)
+    return generate(language_model(model), request)
 
 
 def _architecture() -> str:
@@ -87,6 +87,7 @@ def _compare(row: dict[str, Any], everywhere: bool) -> list[Comparison]:
         context=row["context"],
         input=row["input"],
         weight_dtype=None if row["weights"] == "bf16" else row["weights"],
+        copies_keys=True,  # SDK 2.18 measured all rows
     )
     found = simulated(row["model"], request, row["instance"], everywhere)
     return [
