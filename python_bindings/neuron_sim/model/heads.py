@@ -104,6 +104,8 @@ class AlibiOfRank:
 
     def __call__(self, _: nn.Module, inputs: Any, options: dict[str, Any]) -> Any:
         alibi = options["alibi"]  # [B * heads, 1, tokens]
+        if alibi is None:  # positions are rotations
+            return inputs, options
         by_head = alibi.reshape(-1, self.queries, *alibi.shape[1:])
         # Slices: indices as data would be a gather on the device.
         own = torch.cat([by_head[:, i : i + 1] for i in self.own], 1)
