@@ -93,7 +93,7 @@ def check_core(version: str, folder: Path, quick: bool) -> str:
 def suites_without_torch(environment: Environment) -> str:
     """What pytest counts. CalledProcessError when a test fails."""
     environment.install(
-        "neuron_sim[sweep,profile]", "scipy", "pytest", "pytest-xdist", "hypothesis"
+        "neuron_sim[sweep,profile]", "scipy", "pytest", "pytest-xdist", "hypothesis", "jsonschema"
     )
     options = ("-q", "-p", "no:cacheprovider", "-n", os.cpu_count(), "--dist", "loadfile")
     report = environment.work / "report.txt"
