@@ -13,9 +13,9 @@
 namespace neuron_sim {
 
 /// Follows the accumulation groups of a program: a product that overwrites begins a group, later
-/// ones that add to the same place continue it. A bank of a partition holds one open group; groups
-/// that begin on zeros of a memset take turns, as aws-neuron/nki-library's attention_bwd does with
-/// dq_psum on hardware: their first product need not begin anything.
+/// ones that add to the same place continue it. A bank of a partition holds one open group,
+/// unless a memset zeroed the bank: products then accumulate onto zeros and groups may interleave,
+/// as in the dq_psum of attention_bwd (aws-neuron/nki-library).
 class PsumGroups {
  public:
   explicit PsumGroups(const Program& program);
@@ -35,7 +35,7 @@ class PsumGroups {
   void read(uint32_t instruction, uint8_t core, const Region& region);
   /// Another instruction writes them: they are no sum any more.
   std::optional<Fault> overwrite(uint8_t core, const Region& region);
-  /// They wrote zeros.
+  /// A memset zeroed the region.
   void zeroed(uint8_t core, const Region& region);
 
  private:
@@ -47,7 +47,7 @@ class PsumGroups {
   struct Zeros {
     uint8_t core;
     Region region;
-    std::vector<Region> taken;  ///< by products
+    std::vector<Region> taken;  ///< regions that products have written
   };
   std::vector<Group>& groups(uint8_t core, const Region& region);
   template <typename Visit>
@@ -59,7 +59,8 @@ class PsumGroups {
     }
   }
 
-  /// Whether a product finds only zeros of a memset; they are none any more.
+  /// Whether a memset zeroed all of the region and no product has written there since. Marks the
+  /// region as written.
   bool takes_zeros(uint8_t core, const Region& region);
 
   int64_t bank_bytes_;

@@ -60,7 +60,7 @@ class Sharing {
     return key && key == computation_of(b);
   }
 
-  /// Numbers that are equal for equal computations; empty when nobody knows what it computes.
+  /// Numbers that are equal for equal computations; empty when its traits state none.
   std::optional<KernelKey> computation_of(const GraphKernel& kernel) const {
     const auto& computes = kernel.traits.computes;
     const auto key_of = [&](const auto& computed) -> std::optional<KernelKey> {

@@ -62,8 +62,8 @@ def request(like: PublishedKernel, checkouts: Path, *changes: Mapping[str, Any])
 
 
 def timed(launch: Mapping[str, Any], arch: str, has_changes: bool) -> dict[str, Any]:
-    """`body_us` of a launch and, where they are wanted, its `changes`, from a process of its own.
-    RuntimeError with the last line of one that fails."""
+    """Times a launch in a separate process: `body_us` and, with `has_changes`, the advised
+    `changes`. RuntimeError with the last line of its output if the process fails."""
     asked = json.dumps({**launch, "has_changes": has_changes})
     done = subprocess.run(
         [sys.executable, "-B", __file__, "--worker", asked],
