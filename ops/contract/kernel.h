@@ -31,11 +31,10 @@ void without_options(Builder& builder, HbmTensors operands, HbmTensors results, 
 /// Calls visit(name, field) for every field of a struct with `kFields`.
 template <typename Options, typename Visit>
 void for_each_field(Options& options, const Visit& visit) {
-  constexpr auto& kNames = Options::kFields;
-  constexpr size_t kCount = std::tuple_size_v<std::decay_t<decltype(kNames)>>;
+  constexpr size_t kCount = std::tuple_size_v<std::decay_t<decltype(Options::kFields)>>;
   const auto visit_all = [&](auto&... fields) {
     size_t i = 0;
-    (visit(kNames[i++], fields), ...);
+    (visit(Options::kFields[i++], fields), ...);
   };
   // A structured binding names every field, or does not compile.
   if constexpr (kCount == 1) {
