@@ -9,10 +9,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # One name however CMake is started: another compiler would configure build/release anew.
 export CXX=${CXX:-g++}
 
-# Configures again only when the environment or the presets change; ninja sees the rest.
+# Configures again only when the environment, the presets or the files that clang-tidy reads from
+# the compile commands change; ninja sees the rest.
 configure() {
   local preset=$1 stamp="build/$1/.configured" key
-  key="$VENV $CXX $(cat CMakePresets.json requirements-dev.txt | sha256sum)"
+  key="$VENV $CXX $(cat CMakePresets.json requirements-dev.txt | sha256sum) $(
+    find device ops -name '*.cpp' | sort | sha256sum)"
   [[ -f "build/$preset/build.ninja" && -f "$stamp" && $(<"$stamp") == "$key" ]] && return
   echo "build: configuring build/$preset"
   cmake --preset "$preset" "-DPython_EXECUTABLE=$VENV/bin/python" --log-level=WARNING
