@@ -19,9 +19,6 @@ namespace {
 constexpr int kRing = kRowRing;
 constexpr size_t kColumnDimensions = 3;
 constexpr int64_t kTileElements = 2048;
-// Rows of so many elements are long enough for descriptors, one to a partition: as products have
-// and want them.
-constexpr int64_t kLongRow = 512;
 
 class FusedRows {
  public:
@@ -47,25 +44,17 @@ class FusedRows {
     const int64_t room = architecture_.limits.sbuf_usable.count - 16384;
     const RowBytes bytes = row_bytes(architecture_, program_, tensors_, operands_, shared_dtypes());
     const int64_t fitting = room / (bytes.per_element * columns_ + bytes.per_row);
-    const int64_t rows = dimensions_.rows[row_].size;
-    const int64_t useful =
-        columns_ >= kLongRow ? 1 : std::min(kTileElements / columns_, rows / partitions_);
-    group_ = std::min(fitting, std::max<int64_t>(useful, 1));
-    if (dimensions_.columns.size() > kColumnDimensions) group_ = 0;
-    if (group_ >= 1) classify_results();
-    return group_;
+    const int64_t most = std::min(fitting, columns_ >= kLongRow ? 1 : kTileElements / columns_);
+    if (most < 1 || dimensions_.columns.size() > kColumnDimensions) return 0;
+    groups_ = RowGroups(dimensions_, partitions_, most);
+    classify_results();
+    return groups_.size();
   }
 
   void emit(Builder& builder) {
     allocate(builder);
-    const Starts starts(tensors_.size(), 0);
-    const SharedDimension& rows = dimensions_.rows[row_];
-    const int64_t grouped =
-        group_ == 1 ? 0 : rows.size / (partitions_ * group_) * partitions_ * group_;
-    loop_over(builder, dimensions_.rows, {row_}, starts, [&](const Starts& outer) {
-      emit_run(outer, grouped, group_);
-      emit_run(moved(outer, rows, grouped), rows.size - grouped, 1);
-    });
+    groups_.for_each_run(builder, dimensions_, Starts(tensors_.size(), 0),
+                         [&](const Starts& starts, const RowRun& run) { emit_run(starts, run); });
   }
 
  private:
@@ -76,7 +65,8 @@ class FusedRows {
       single.push_back(is_single(i));
       dtypes.push_back(tensors_[operands_ + i].dtype());
     }
-    classified_ = neuron_sim::classify_results(program_, operands_, single, dtypes, group_ == 1);
+    classified_ =
+        neuron_sim::classify_results(program_, operands_, single, dtypes, groups_.size() == 1);
   }
 
   /// Dtypes of the operands that all rows share and that a RowSpreader takes.
@@ -91,23 +81,24 @@ class FusedRows {
 
   void allocate(Builder& builder) {
     builder_ = &builder;
-    const int64_t elements = group_ * columns_;
+    const int64_t group = groups_.size(), elements = group * columns_;
     slots_ = std::make_shared<ExpressionSlots>(builder, partitions_, elements);
-    row_slots_ = std::make_shared<ExpressionSlots>(builder, partitions_, group_);
+    row_slots_ = std::make_shared<ExpressionSlots>(builder, partitions_, group);
     for (size_t i = 0; i < tensors_.size(); ++i) {
       const bool operand = i < operands_, single = !operand && is_single(i - operands_);
       rings_.push_back(builder.sbuf(operand ? "operand_tile" : "result_tile",
-                                    {partitions_, single ? group_ : elements}, tensors_[i].dtype(),
+                                    {partitions_, single ? group : elements}, tensors_[i].dtype(),
                                     kRing));
     }
     for (const Dtype dtype : shared_dtypes()) {
-      spreaders_.try_emplace(dtype, builder, dtype, columns_, true);
+      spreaders_.try_emplace(dtype, builder, dtype, groups_.are_abreast() ? elements : columns_,
+                             true);
     }
-    block_sums_.emplace(builder, group_, columns_);
+    block_sums_.emplace(builder, group, columns_);
     values_ = builder.sbuf("value_tile", {partitions_, elements}, Dtype::kFloat32, kRing);
     for (const RowStage& stage : program_.stages) {
-      numbers_.push_back(builder.sbuf("number", {partitions_, group_}, Dtype::kFloat32, kRing));
-      raw_.push_back(builder.sbuf("reduced", {partitions_, group_}, Dtype::kFloat32, kRing));
+      numbers_.push_back(builder.sbuf("number", {partitions_, group}, Dtype::kFloat32, kRing));
+      raw_.push_back(builder.sbuf("reduced", {partitions_, group}, Dtype::kFloat32, kRing));
       stage_values_.push_back(emitter(stage.value, slots_));
       stage_finishes_.push_back(emitter(stage.finish, row_slots_));
     }
@@ -136,59 +127,60 @@ class FusedRows {
 
   bool is_invariant(size_t tensor) const { return dimensions_.rows[row_].strides[tensor] == 0; }
 
-  void emit_run(const Starts& starts, int64_t rows, int64_t group) {
-    if (rows == 0) return;
-    const int64_t step = partitions_ * group;
+  void emit_run(const Starts& starts, const RowRun& run) {
+    const int64_t rows = run.row.size;
+    run_ = run;
     inputs_.assign(operands_, View());
     builder_->scope([&] {
       for (size_t i = 0; i < operands_; ++i) {
-        if (is_invariant(i)) inputs_[i] = load_shared(i, starts, std::min(rows, step), group);
+        if (is_invariant(i)) inputs_[i] = load_shared(i, starts, std::min(rows, partitions_));
       }
-      for_tiles(*builder_, rows, step, [&](const Affine& row, int64_t count, const Affine& turn) {
-        emit_tile(moved(starts, dimensions_.rows[row_], row), count, group, turn);
-      });
+      for_tiles(*builder_, rows, partitions_,
+                [&](const Affine& row, int64_t count, const Affine& turn) {
+                  emit_tile(moved(starts, run_.row, row), count, turn);
+                });
     });
   }
 
   /// A tile of a tensor in HBM.
-  View hbm_tile(size_t tensor, const Starts& starts, int64_t rows, int64_t group) const {
-    return tensors_[tensor].view(dimensions_.tile_sizes(rows, group),
-                                 dimensions_.tile_steps(row_, tensor, group), starts[tensor]);
+  View hbm_tile(size_t tensor, const Starts& starts, int64_t used) const {
+    return tensors_[tensor].view(run_.tile_sizes(dimensions_, used),
+                                 run_.tile_steps(dimensions_, tensor), starts[tensor]);
   }
 
   /// An operand of which all rows share one.
-  View load_shared(size_t i, const Starts& starts, int64_t rows, int64_t group) {
-    const View hbm = hbm_tile(i, starts, rows, group);
+  View load_shared(size_t i, const Starts& starts, int64_t used) {
+    const View hbm = hbm_tile(i, starts, used);
     const auto spreader = spreaders_.find(tensors_[i].dtype());
     return load_repeating(*builder_, rings_[i], hbm, 0,
                           spreader == spreaders_.end() ? nullptr : &spreader->second);
   }
 
-  View load_tile(size_t i, const Starts& starts, int64_t rows, int64_t group, const Affine& turn) {
-    return load_repeating(*builder_, rings_[i], hbm_tile(i, starts, rows, group), turn);
+  View load_tile(size_t i, const Starts& starts, int64_t used, const Affine& turn) {
+    return load_repeating(*builder_, rings_[i], hbm_tile(i, starts, used), turn);
   }
 
-  void emit_tile(const Starts& starts, int64_t rows, int64_t group, const Affine& turn) {
-    const int64_t used = rows / group;
+  void emit_tile(const Starts& starts, int64_t used, const Affine& turn) {
     std::vector<View> inputs;
     for (size_t i = 0; i < operands_; ++i) {
       inputs.push_back(is_invariant(i) ? inputs_[i].slice(0, 0, used)
-                                       : load_tile(i, starts, rows, group, turn));
+                                       : load_tile(i, starts, used, turn));
     }
-    prepare(inputs, used, group, turn);
+    prepare(inputs, used, turn);
     for (size_t k = 0; k < program_.stages.size(); ++k) {
-      const View number = emit_stage(k, inputs, used, group, turn);
+      const View number = emit_stage(k, inputs, used, turn);
       inputs.push_back(number.expand(2).broadcast(2, columns_));
     }
-    emit_whole(inputs, starts, rows, group, turn);
+    emit_whole(inputs, starts, used, turn);
     for (size_t i = 0; i < program_.results.size(); ++i) {
-      if (is_single(i)) emit_single(i, inputs, starts, rows, group, turn);
+      if (is_single(i)) emit_single(i, inputs, starts, used, turn);
     }
   }
 
   /// Appends the prepared values to the inputs.
-  void prepare(std::vector<View>& inputs, int64_t used, int64_t group, const Affine& turn) {
+  void prepare(std::vector<View>& inputs, int64_t used, const Affine& turn) {
     if (!prepared_emitter_) return;
+    const int64_t group = run_.group.size;
     std::vector<View> tiles;
     for (const View& ring : prepared_tiles_) {
       tiles.push_back(ring.turn(turn).slice(0, 0, used).slice(1, 0, group * columns_));
@@ -197,10 +189,9 @@ class FusedRows {
     for (const View& tile : tiles) inputs.push_back(tile.split(1, group, columns_));
   }
 
-  View emit_stage(size_t k, const std::vector<View>& inputs, int64_t used, int64_t group,
-                  const Affine& turn) {
+  View emit_stage(size_t k, const std::vector<View>& inputs, int64_t used, const Affine& turn) {
     const auto cut = [&](const View& ring) {
-      return ring.turn(turn).slice(0, 0, used).slice(1, 0, group);
+      return ring.turn(turn).slice(0, 0, used).slice(1, 0, run_.group.size);
     };
     View number = cut(numbers_[k]);
     const View reduced = stage_finishes_[k] ? cut(raw_[k]) : number;
@@ -253,26 +244,27 @@ class FusedRows {
   }
 
   /// The results of the full shape.
-  void emit_whole(const std::vector<View>& inputs, const Starts& starts, int64_t rows,
-                  int64_t group, const Affine& turn) {
+  void emit_whole(const std::vector<View>& inputs, const Starts& starts, int64_t used,
+                  const Affine& turn) {
+    const int64_t group = run_.group.size;
     std::vector<View> tiles, others, normalised;
     for (size_t i = 0; i < program_.results.size(); ++i) {
       const RowResultKind kind = classified_.kinds[i];
       const bool prepared = kind == RowResultKind::kPrepared;
       tiles.push_back(prepared ? inputs[input_of(program_.results[i])]
-                               : result_tile(operands_ + i, rows / group,
+                               : result_tile(operands_ + i, used,
                                              is_single(i) ? group : group * columns_, turn));
       if (kind == RowResultKind::kOther) others.push_back(tiles[i]);
       if (kind == RowResultKind::kNormalised) normalised.push_back(tiles[i]);
     }
     if (!normalised.empty()) {
-      const View scratch = values_.turn(turn).slice(0, 0, rows / group).slice(1, 0, columns_);
-      emit_normalised(*builder_, normalised_tiles(inputs, rows / group, turn), scratch, normalised);
+      const View scratch = values_.turn(turn).slice(0, 0, used).slice(1, 0, columns_);
+      emit_normalised(*builder_, normalised_tiles(inputs, used, turn), scratch, normalised);
     }
     if (!others.empty()) whole_emitter_->emit(inputs, others, turn);
     for (size_t i = 0; i < tiles.size(); ++i) {
       if (is_single(i)) continue;
-      store(*builder_, hbm_tile(operands_ + i, starts, rows, group), tiles[i]);
+      store(*builder_, hbm_tile(operands_ + i, starts, used), tiles[i]);
     }
   }
 
@@ -287,20 +279,19 @@ class FusedRows {
   }
 
   /// A result of one number per row.
-  void emit_single(size_t i, const std::vector<View>& inputs, const Starts& starts, int64_t rows,
-                   int64_t group, const Affine& turn) {
+  void emit_single(size_t i, const std::vector<View>& inputs, const Starts& starts, int64_t used,
+                   const Affine& turn) {
     const size_t tensor = operands_ + i;
-    std::vector<int64_t> sizes = dimensions_.tile_sizes(rows, group);
+    std::vector<int64_t> sizes = run_.tile_sizes(dimensions_, used);
     std::fill(sizes.begin() + 2, sizes.end(), 1);
-    std::vector<View> used = inputs;
-    for (View& input : used) {
+    std::vector<View> firsts = inputs;
+    for (View& input : firsts) {
       for (int d = 2; d < input.rank(); ++d) input = input.slice(d, 0, 1);
     }
-    const View tile = result_tile(tensor, rows / group, group, turn);
-    single_emitters_[i]->emit(used, {tile}, turn);
+    const View tile = result_tile(tensor, used, run_.group.size, turn);
+    single_emitters_[i]->emit(firsts, {tile}, turn);
     store(*builder_,
-          tensors_[tensor].view(sizes, dimensions_.tile_steps(row_, tensor, group), starts[tensor]),
-          tile);
+          tensors_[tensor].view(sizes, run_.tile_steps(dimensions_, tensor), starts[tensor]), tile);
   }
 
   const Architecture& architecture_;
@@ -311,7 +302,8 @@ class FusedRows {
   const RowDimensions dimensions_;
   const size_t row_;  ///< the dimension of rows on partitions
   const int64_t columns_, partitions_;
-  int64_t group_ = 1;    ///< rows per partition
+  RowGroups groups_;
+  RowRun run_;           ///< of emit_run()
   Expression prepared_;  ///< all prepared values
   RowResults classified_;
   std::vector<View> rings_, numbers_, raw_, inputs_, prepared_tiles_;

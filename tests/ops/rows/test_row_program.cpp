@@ -216,6 +216,20 @@ TEST_P(RowProgramTest, OperandsRepeatAlongRowsAndColumns) {
   }
 }
 
+TEST_P(RowProgramTest, HeadsOfATokenMayShareOperandsAndSoMayTokens) {
+  const std::vector<bool> rows{false, false, true};
+  for (const EmitRows emit : {fused, streamed}) {
+    check_norm({{300, 7, 33}, rows}, {33, 0, 1}, emit);
+    check_norm({{300, 7, 33}, rows}, {0, 33, 1}, emit);
+    check_norm({{300, 7, 33}, rows, {33, 9900, 1}}, {33, 0, 1}, emit);
+    check_norm({{127, 18, 40}, rows}, {40, 0, 1}, emit);
+    check_norm({{128, 53, 40}, rows}, {40, 0, 1}, emit);
+    check_norm({{6, 260, 40}, rows}, {0, 40, 1}, emit);
+    check_norm({{129, 3, 520}, rows}, {520, 0, 1}, emit);
+    check_softmax({{200, 6, 64}, rows, {64, 12800, 1}, Dtype::kBfloat16}, emit);
+  }
+}
+
 TEST_P(RowProgramTest, RowsThatSbufCannotHoldAreStreamed) {
   check_softmax({{3, 60001}, {false, true}}, chosen);
   check_norm({{2, 50000}, {false, true}}, {0, 1}, chosen);
@@ -261,6 +275,15 @@ TEST(RowPrograms, RowsInSbufAreFasterThanStreamedOnes) {
                      {{{1024, 1024}, {}}}, {{{1024, 1024}, {}}, {{1024, 1}, {}}}));
   };
   EXPECT_LT(time(fused), 0.7 * time(streamed));
+}
+
+TEST(RowPrograms, LoadWhatAllHeadsOfATokenShareOnce) {
+  const TensorSpec heads{{512, 8, 64}, {}}, shared{{512, 8, 64}, {64, 0, 1}};
+  const BuiltOp built =
+      build_kernel(load_architecture("trn1"), kernel_of(norm({false, false, true}, 64), fused),
+                   {heads, shared}, {heads});
+  const int64_t elements = 512 * 8 * 64;
+  EXPECT_EQ(simulate(*built.program).dma_bytes, 4 * (2 * elements + elements / 8));
 }
 
 TEST(RowPrograms, SquaresAreSummedByScalarAndRowsScaledByOneInstruction) {
