@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import ast
 import functools
-import linecache
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any, NamedTuple
 
 from neuron_sim.timeline.changes import Trial
 
 from .calls import altered
 from .results import Sample
+from .sources import Source, codes, rewritten, source_of, with_code
 
 _FACTORS = (64.0, 16.0, 4.0, 2.0, 8.0, 0.5, 0.25)
 """By which a size is tried; the nearest that divides a dimension counts."""
@@ -118,23 +118,15 @@ def _sizes(call: Any) -> Iterator[Size]:
     function = call.function
     if not isinstance(function, FunctionType):
         return
-    text = "".join(linecache.getlines(function.__code__.co_filename, function.__globals__))
     yield from _of_parameters(call)
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
+    if (source := source_of(call)) is None:
         return
-    own = next((node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)
-                and _first_line(node) == function.__code__.co_firstlineno), None)  # fmt: skip
-    if own is None:
-        return
-    file = function.__code__.co_filename
-    for name, node in _assigned(own.body):
-        yield Size(name, node.value, f"{file}:{node.lineno}", _edit(call, text, node))
+    for name, node in _assigned(source.own.body):
+        yield Size(name, node.value, f"{source.file}:{node.lineno}", _edit(call, source, node))
     read = _names(function)
-    for name, node in _assigned(tree.body):
+    for name, node in _assigned(source.tree.body):
         if name in read and function.__globals__.get(name) == node.value:
-            yield Size(name, node.value, f"{file}:{node.lineno}", _global(call, name))
+            yield Size(name, node.value, f"{source.file}:{node.lineno}", _global(call, name))
 
 
 def _of_parameters(call: Any) -> Iterator[Size]:
@@ -173,28 +165,10 @@ def _assigned(body: list[ast.stmt]) -> Iterator[tuple[str, Any]]:
                         yield left.id, right
 
 
-def _edit(call: Any, text: str, node: ast.Constant) -> Callable[[int], Any]:
+def _edit(call: Any, source: Source, node: ast.Constant) -> Callable[[int], Any]:
     """The call of the function whose source has another number."""
-    function = call.function
-
-    def changed(value: int) -> Any:
-        lines = text.splitlines(keepends=True)
-        line = lines[node.lineno - 1].encode()
-        lines[node.lineno - 1] = (
-            line[: node.col_offset] + str(value).encode() + line[node.end_col_offset :]
-        ).decode()
-        # Tracing reads the source of what it runs; the name of the file ends like that of the real
-        # one, which lines are shown by.
-        file = f"<{node.lineno}:{node.col_offset} = {value}>/{function.__code__.co_filename}"
-        linecache.cache[file] = (len(text), None, lines, file)
-        codes = {
-            (each.co_name, each.co_firstlineno): each
-            for each in _codes(compile("".join(lines), file, "exec", dont_inherit=True))
-        }
-        key = function.__code__.co_name, function.__code__.co_firstlineno
-        return altered(call, function=_with_code(function, codes[key], function.__globals__))
-
-    return changed
+    place = f"{node.lineno}:{node.col_offset}"
+    return lambda value: rewritten(call, source, [(node, node, str(value))], f"{place} = {value}")
 
 
 def _global(call: Any, name: str) -> Callable[[int], Any]:
@@ -205,18 +179,10 @@ def _global(call: Any, name: str) -> Callable[[int], Any]:
         names = function.__globals__ | {name: value}
         for key, other in function.__globals__.items():
             if isinstance(other, FunctionType) and other.__globals__ is function.__globals__:
-                names[key] = _with_code(other, other.__code__, names)
-        return altered(call, function=_with_code(function, function.__code__, names))
+                names[key] = with_code(other, other.__code__, names)
+        return altered(call, function=with_code(function, function.__code__, names))
 
     return changed
-
-
-def _with_code(function: FunctionType, code: CodeType, names: dict[str, Any]) -> FunctionType:
-    copy = FunctionType(code, names, function.__name__, function.__defaults__, function.__closure__)
-    copy.__kwdefaults__ = function.__kwdefaults__
-    copy.__annotations__ = function.__annotations__
-    copy.__dict__.update(function.__dict__)
-    return copy
 
 
 def _names(function: FunctionType) -> set[str]:
@@ -225,21 +191,10 @@ def _names(function: FunctionType) -> set[str]:
     pending = [function]
     while pending:
         current = pending.pop()
-        for code in (current.__code__, *_codes(current.__code__)):
+        for code in (current.__code__, *codes(current.__code__)):
             for name in set(code.co_names) - seen:
                 seen.add(name)
                 other = current.__globals__.get(name)
                 if isinstance(other, FunctionType) and other.__globals__ is current.__globals__:
                     pending.append(other)
     return seen
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            yield each
-            yield from _codes(each)
-
-
-def _first_line(node: ast.FunctionDef) -> int:
-    return min([node.lineno, *(each.lineno for each in node.decorator_list)])

@@ -13,6 +13,7 @@ from neuron_sim.timeline.changes import Trial
 from neuron_sim.timeline.what_if import overlay
 
 from .calls import altered
+from .loops import order_trials
 
 _GUIDE = "nki/deep-dives/nki_perf_guide.rst"
 _DMA = "nki/get-started/about/nki-dma-overview.rst: descriptors"
@@ -92,15 +93,19 @@ _REPEATED = 1.1
 
 
 def load_trials(kernel: Any) -> Iterator[Trial]:
-    """Loops in blocks, for a kernel that loads bytes again because SBUF does not hold them all, and
-    fused loops, for one that keeps intermediate results in HBM for that reason: the time of either
-    with room for all is that of loops that need each tile once."""
+    """Loops in another order or in blocks, for a kernel that loads bytes again because SBUF does
+    not hold them all, and fused loops, for one that keeps intermediate results in HBM for that
+    reason: the time of the last two with room for all is that of loops that need each tile once.
+    One whose tiles alone do not fit SBUF gains nothing by blocks of them: a block is one tile."""
     if kernel.objection:
         return
     arguments = kernel.program.arguments
     read = sum(each["bytes"] for each in arguments if each["read"])
     loaded = kernel.program.counters()["hbm_read_bytes"]
-    if loaded >= _REPEATED * read:
+    is_repeated = loaded >= _REPEATED * read
+    if is_repeated:
+        yield from order_trials(kernel)
+    if is_repeated and not kernel.program.spills["saves"]:
         yield Trial(
             "Loops in blocks",
             f"{loaded:,} bytes are loaded from tensors of {read:,}. Split the loops around "
