@@ -170,14 +170,19 @@ def advice() -> str:
             "first": row["first"] or "nothing",
             "named": {True: "yes", False: "no", None: ""}[row.get("named")],
         }
-        | {name: f"{row[name]:,.1f}" if row[name] else "" for name in _ADVICE_TIMES}
+        | {name: f"{row[name]:,.1f}" if row.get(name) else "" for name in _ADVICE_TIMES}
         for row in json.loads(page("tools/advice/judged.json"))
     ]
     columns = {"kernel": "kernel", "first": "first line", "named": "named"} | _ADVICE_TIMES
     return markdown(rows, columns)
 
 
-_ADVICE_TIMES = {"body_us": "us", "promised_us": "promised us", "changed_us": "changed us"}
+_ADVICE_TIMES = {
+    "body_us": "us",
+    "promised_us": "promised us",
+    "changed_us": "changed us",
+    "better_us": "author's us",
+}
 
 TABLES: dict[str, Callable[[], str]] = {
     "docs/whole_models.md": lambda: whole_models(page("docs/whole_models.md")),

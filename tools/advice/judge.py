@@ -4,9 +4,10 @@
   python tools/advice/judge.py --sources DIR [--only WORD] [--write]
 
 DIR has the checkouts that `neuron-sim fidelity --sources DIR` reads. A kernel of kernels.toml with
-a better version by its author is judged by that version: its time beside the promised one. Of the
-others, the change of the first line is made in the source, the arguments or the flags, and timed;
-a line that asks for more than a number there is counted and not timed.
+a better version by its author is judged by that version: what it saves beside what was promised.
+Where that version changes more than the line says, `change` makes the line's change alone, and both
+times are told. Of the others, the change of the first line is made in the source, the arguments or
+the flags, and timed; a line that asks for more than a number there is counted and not timed.
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ def read(path: Path) -> list[dict[str, Any]]:
     kernels: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["kernel"]
     for each in kernels:
         keys = {"name", "like", "arch"}
-        allowed = keys | {"now", "better", "names"}
-        if not keys <= each.keys() <= allowed or ("better" in each) != ("names" in each):
+        of_pairs = {"better", "names"}
+        allowed = keys | {"now"} | (of_pairs | {"change"} if of_pairs <= each.keys() else set())
+        if not keys <= each.keys() <= allowed:
             raise ValueError(f"'{path.name}': kernel {each} has other keys than {sorted(allowed)}.")
     return kernels
 
@@ -127,7 +129,11 @@ def judged(entry: Mapping[str, Any], checkouts: Path) -> dict[str, Any]:
     }
     changed: dict[str, Any] | None
     if "better" in entry:
-        changed = request(like, checkouts, entry.get("now", {}), entry["better"])
+        better = request(like, checkouts, entry.get("now", {}), entry["better"])
+        changed = better
+        if "change" in entry:
+            changed = request(like, checkouts, entry.get("now", {}), entry["change"])
+        row["better_us"] = timed(better, arch, False)["body_us"]
         row["named"] = first["title"] in entry["names"]
         first = next((each for each in own["changes"] if each["title"] in entry["names"]), _NOTHING)
     else:
@@ -139,14 +145,17 @@ def judged(entry: Mapping[str, Any], checkouts: Path) -> dict[str, Any]:
 
 
 def off(row: Mapping[str, Any]) -> float | None:
-    """Promised against real time, a share; None where either is missing."""
+    """Promised against really saved time, a share; None where either is missing."""
     promised, real = row["promised_us"], row["changed_us"]
-    return None if promised is None or real is None else promised / real - 1
+    if promised is None or real is None:
+        return None
+    saved = row["body_us"] - real
+    return (row["body_us"] - promised) / saved - 1 if saved else float("inf")
 
 
 def line(row: Mapping[str, Any]) -> str:
     """A row as text."""
-    numbers = (row["body_us"], row["promised_us"], row["changed_us"])
+    numbers = (row["body_us"], row["promised_us"], row["changed_us"], row.get("better_us"))
     cells = " ".join("         -" if each is None else f"{each:10,.1f}" for each in numbers)
     distance = off(row)
     named = {True: "named", False: "NOT NAMED", None: ""}[row.get("named")]
@@ -156,7 +165,7 @@ def line(row: Mapping[str, Any]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prints the rows; --write stores them. 1 when less than 7 of 10 first lines name the better
-    version, or a promise is off by more than a fifth."""
+    version, or a promised saving is off by more than a fifth."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sources", type=Path, metavar="DIR")
     parser.add_argument("--only", default="", metavar="WORD", help="kernels whose name has it")

@@ -59,6 +59,22 @@ def test_a_better_version_says_whether_the_first_line_names_it(checkouts):
     assert "NOT NAMED" in judge.line(other) and judge.off(other) is None
 
 
+def test_a_version_that_changes_more_is_told_beside_the_change_of_the_line_alone(checkouts):
+    more = {"better": {"edits": {"WIDTH = 2": "WIDTH = 10"}}, "names": ["WIDTH of another size"]}
+    row = judge.judged(ENTRY | more | {"change": WIDTH}, checkouts)
+    assert row["promised_us"] == row["changed_us"] < row["better_us"] < row["body_us"]
+    assert judge.off(row) == 0
+    assert judge.off(judge.judged(ENTRY | more, checkouts)) > 0.1
+
+
+def test_promises_count_as_time_saved():
+    row = {"body_us": 10.0, "promised_us": 4.0, "changed_us": 5.0}
+    assert judge.off(row) == pytest.approx(0.2)  # a fifth more than the 5 that are saved
+    assert judge.off(row | {"changed_us": 4.0}) == 0
+    assert judge.off(row | {"changed_us": 10.0}) == float("inf")
+    assert judge.off(row | {"changed_us": None}) is None
+
+
 def test_a_change_is_made_where_it_says():
     launch = {"flags": "-O1", "keywords": {"a": 1}, "edits": {}}
     size = {"write": "tile = 64 instead of 16, line 3 of a.py."}
@@ -91,8 +107,9 @@ def test_every_kernel_of_the_list_is_known_and_judged():
     assert all(abs(each) <= 0.2 for row in rows if (each := judge.off(row)) is not None)
 
 
-def test_a_list_with_other_keys_is_refused(tmp_path):
+@pytest.mark.parametrize("key", ["better", "change"])
+def test_a_list_with_other_keys_is_refused(tmp_path, key):
     path = tmp_path / "kernels.toml"
-    path.write_text('[[kernel]]\nname = "a"\nlike = "b"\narch = "trn1"\nbetter = {}\n')
+    path.write_text(f'[[kernel]]\nname = "a"\nlike = "b"\narch = "trn1"\n{key} = {{}}\n')
     with pytest.raises(ValueError, match="has other keys"):
         judge.read(path)
