@@ -112,7 +112,6 @@ CONDITIONS: dict[str, Callable[[Arguments], bool]] = {
         )
         > 1
     ),
-    "an interpolation mode is unknown": lambda given: given[1][1] not in (0, 1, 2),
     "elements are equal": _has(lambda each: each.unique().numel() < each.numel()),
 }
 """Conditions by the names that `when` of known.toml has."""

@@ -129,8 +129,10 @@ def _differ_where_not_finite(found: Any, expected: Any, exact: Any) -> bool:
 
 
 def _reads_beyond(op: Any, arguments: Arguments) -> bool:
-    """Whether torch's CPU kernel reads out of bounds: ctc_loss does with a label that is not a
-    class, embedding_bag without offsets."""
+    """Whether torch's CPU kernel reads what nothing wrote: ctc_loss does with a label that is not a
+    class, embedding_bag without offsets, grid_sampler with a mode that it does not know."""
+    if "grid_sampler" in op.name:
+        return any(type(mode) is int and mode not in (0, 1, 2) for mode in arguments[1][1:3])
     if "embedding_bag" in op.name:
         offsets = arguments[2].get("offsets")
         return offsets is not None and offsets.numel() == 0

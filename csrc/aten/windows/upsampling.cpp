@@ -1,4 +1,5 @@
-// Interpolation of planes and of rows: nearest, linear and cubic, and their gradients.
+// Interpolation of planes and of rows: nearest, linear and cubic, and their gradients. Samples at
+// the points of a grid.
 
 #include <torch/library.h>
 
@@ -113,6 +114,20 @@ Tensor& linear_row_backward_out(const Tensor& gradient, Sizes sizes, Sizes input
   return result;
 }
 
+/// Samples at the points of a grid on the CPU, whose kernel leaves the result unwritten where it
+/// does not know a mode. RuntimeError for such a mode.
+void sample_grid(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const auto& arguments = op.schema().arguments();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& name = arguments[i].name();
+    if (name != "interpolation_mode" && name != "padding_mode") continue;
+    const int64_t mode = torch::jit::peek(*stack, i, arguments.size()).toInt();
+    TORCH_CHECK(mode >= 0 && mode <= 2, "neuron_sim: operator '", op.operator_name(), "': ", name,
+                " is ", mode, ", but the modes are 0, 1 and 2");
+  }
+  fall_back(op, stack, "");
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
@@ -139,6 +154,10 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_upsample_nearest_exact1d_backward.grad_input",
          device_operator<nearest_row_backward_out<kExact>>());
   m.impl("upsample_linear1d_backward.grad_input", device_operator<linear_row_backward_out>());
+  for (const char* name : {"grid_sampler_2d", "grid_sampler_3d", "grid_sampler_2d_backward",
+                           "grid_sampler_3d_backward"}) {
+    m.impl(name, torch::CppFunction::makeFromBoxedFunction<&sample_grid>());
+  }
 }
 
 }  // namespace neuron_sim

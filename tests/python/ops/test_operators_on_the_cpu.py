@@ -58,3 +58,16 @@ def test_the_cpu_computes_values_and_gradients_and_is_named(name):
     found.sum().backward()
     torch.testing.assert_close(ours.grad.cpu(), theirs.grad)
     assert any(name in each.op for each in torch.neuron_sim.fallbacks())
+
+
+@pytest.mark.parametrize("name", ["interpolation_mode", "padding_mode"])
+def test_a_mode_for_which_the_cpu_writes_no_samples_is_refused(name):
+    torch.neuron_sim.set_fallback_policy("allow")  # until the fixture restores it
+    modes = {"interpolation_mode": 0, "padding_mode": 0, "align_corners": False}
+    tensors = VOLUME[0].to(DEVICE), VOLUME[0, :, :, :2, :2].transpose(1, 2).tanh().to(DEVICE)
+    for wrong in (-1, 3):
+        with pytest.raises(RuntimeError, match=f"{name} is {wrong}, but the modes are 0, 1 and 2"):
+            torch.ops.aten.grid_sampler_2d(*tensors, **modes | {name: wrong})
+    found = torch.ops.aten.grid_sampler_2d(*tensors, **modes | {name: 2})
+    expected = torch.ops.aten.grid_sampler_2d(*(t.cpu() for t in tensors), **modes | {name: 2})
+    torch.testing.assert_close(found.cpu(), expected)
