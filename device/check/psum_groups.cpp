@@ -32,21 +32,28 @@ std::optional<std::pair<int64_t, int64_t>> PsumGroups::crossing(const Region& re
   return std::pair(first, last);
 }
 
+std::optional<PsumGroups::Fault> PsumGroups::end_groups(std::vector<Group>& open, TileId tile,
+                                                        const Region& region) {
+  std::optional<Fault> fault;
+  std::erase_if(open, [&](const Group& group) {
+    if (!overlap(group.region, region)) return false;
+    if (!group.read_by && group.tile == tile) fault = Fault{Fault::Kind::kLost, group.last};
+    return true;
+  });
+  return fault;
+}
+
 std::optional<PsumGroups::Fault> PsumGroups::product(uint32_t instruction, uint8_t core,
-                                                     const Region& region, bool adds) {
+                                                     TileId tile, const Region& region, bool adds) {
   std::vector<Group>& open = groups(core, region);
   std::optional<Fault> fault;
   if (!adds) {
-    std::erase_if(open, [&](const Group& group) {
-      if (!overlap(group.region, region)) return false;
-      if (!group.read_by) fault = Fault{Fault::Kind::kLost, group.last};
-      return true;
-    });
+    fault = end_groups(open, tile, region);
     const bool on_zeros = takes_zeros(core, region);
     for (Group& group : open) {
       if (!on_zeros && share_partitions(group.region, region)) group.interrupted_by = instruction;
     }
-    open.push_back({region, instruction, {}, {}});
+    open.push_back({region, tile, instruction, {}, {}});
     return fault;
   }
   const auto found = std::find_if(open.begin(), open.end(), [&](const Group& group) {
@@ -68,17 +75,14 @@ void PsumGroups::read(uint32_t instruction, uint8_t core, const Region& region) 
   });
 }
 
-std::optional<PsumGroups::Fault> PsumGroups::overwrite(uint8_t core, const Region& region) {
+std::optional<PsumGroups::Fault> PsumGroups::overwrite(uint8_t core, TileId tile,
+                                                       const Region& region) {
   std::optional<Fault> fault;
   std::erase_if(zeros_, [&](const Zeros& entry) {
     return entry.core == core && overlap(entry.region, region);
   });
   each_bank(core, region, [&](std::vector<Group>& open) {
-    std::erase_if(open, [&](const Group& group) {
-      if (!overlap(group.region, region)) return false;
-      if (!group.read_by) fault = Fault{Fault::Kind::kLost, group.last};
-      return true;
-    });
+    if (const auto lost = end_groups(open, tile, region)) fault = lost;
   });
   return fault;
 }

@@ -29,18 +29,20 @@ class PsumGroups {
 
   /// The banks that a product writes to, when it writes to more than one.
   std::optional<std::pair<int64_t, int64_t>> crossing(const Region& region) const;
-  /// A product writes to `region` of the PSUM of a core.
-  std::optional<Fault> product(uint32_t instruction, uint8_t core, const Region& region, bool adds);
+  /// A product writes to `region` of the PSUM of a core, which belongs to a tile.
+  std::optional<Fault> product(uint32_t instruction, uint8_t core, TileId tile,
+                               const Region& region, bool adds);
   /// Another instruction reads the bytes.
   void read(uint32_t instruction, uint8_t core, const Region& region);
   /// Another instruction writes them: they are no sum any more.
-  std::optional<Fault> overwrite(uint8_t core, const Region& region);
+  std::optional<Fault> overwrite(uint8_t core, TileId tile, const Region& region);
   /// A memset zeroed the region.
   void zeroed(uint8_t core, const Region& region);
 
  private:
   struct Group {
     Region region;
+    TileId tile = kNoTile;
     uint32_t last = 0;  ///< the last product
     std::optional<uint32_t> interrupted_by, read_by;
   };
@@ -50,6 +52,10 @@ class PsumGroups {
     std::vector<Region> taken;  ///< regions that products have written
   };
   std::vector<Group>& groups(uint8_t core, const Region& region);
+  /// Ends the groups that lie in the region. The fault, if any, is that of a sum of the same tile:
+  /// one that another tile takes the bytes of has no use.
+  static std::optional<Fault> end_groups(std::vector<Group>& open, TileId tile,
+                                         const Region& region);
   template <typename Visit>
   void each_bank(uint8_t core, const Region& region, Visit&& visit) {
     const int64_t last = (region.high() - 1) / bank_bytes_;

@@ -21,27 +21,16 @@ bool writes_zeros(const Program& program, const Instruction& instruction) {
          program.attributes_of(instruction)[Memset::kValue].real() == 0;
 }
 
-/// How a fault of a sum in PSUM is told.
+/// How a fault of a sum in PSUM is told, by its kind.
 struct FaultText {
   Rule rule;
-  const char* does;
-  const char* after;
+  const char *does, *after;
 };
-
-const FaultText& text_of(PsumGroups::Fault::Kind kind) {
-  static constexpr FaultText kInterleaved{Rule::kPsumInterleavedGroups, "adds to ",
-                                          "' after another sum began in the same bank, by '"};
-  static constexpr FaultText kRead{Rule::kPsumReadBeforeStop, "adds to ",
-                                   "' after the sum was read, by '"};
-  static constexpr FaultText kLost{Rule::kLostSum, "overwrites ",
-                                   "', a sum that nothing read, of '"};
-  switch (kind) {
-    case PsumGroups::Fault::Kind::kInterleaved: return kInterleaved;
-    case PsumGroups::Fault::Kind::kReadBefore: return kRead;
-    case PsumGroups::Fault::Kind::kLost: break;
-  }
-  return kLost;
-}
+constexpr std::array kFaultTexts{
+    FaultText{Rule::kPsumInterleavedGroups, "adds to ",
+              "' after another sum began in the same bank, by '"},
+    FaultText{Rule::kPsumReadBeforeStop, "adds to ", "' after the sum was read, by '"},
+    FaultText{Rule::kLostSum, "overwrites ", "', a sum that nothing read, of '"}};
 
 }  // namespace
 
@@ -220,7 +209,7 @@ void ShadowWalk::check_products(const Visit& visit) {
     if (visit.facts == nullptr && operand.register_index >= 0) continue;
     const bool is_product = i == 0 && multiplies_[visit.index];
     const Region region = region_at(operand, visit.locations[i]);
-    if (operand.reads() && !is_product) psum_.read(visit.index, core, region);
+    if (operand.reads() && !is_product) read_sums(visit.index, core, region);
     if (!operand.writes()) continue;
     const int64_t start = tile(visit, i).address;
     const FoundPlace where{ByteRange{region.low - start, region.high() - start}, {}};
@@ -233,15 +222,30 @@ void ShadowWalk::check_products(const Visit& visit) {
                        program_.architecture->limits.psum_bank.count, " bytes per partition"),
                   "");
     }
-    const auto fault = is_product ? psum_.product(visit.index, core, region, operand.reads())
-                                  : psum_.overwrite(core, region);
+    const TileId id = visit.locations[i].tile;
+    const bool adds = is_product && operand.reads();
+    const auto fault = is_product ? psum_.product(visit.index, core, id, region, adds)
+                                  : psum_.overwrite(core, id, region);
     if (writes_zeros(program_, *visit.instruction)) psum_.zeroed(core, region);
+    if (!adds) {
+      std::erase_if(losses_, [&](const Loss& loss) { return loss.meets(core, region); });
+    }
     if (!fault) continue;
-    const FaultText& found = text_of(fault->kind);
-    reports.add(found.rule, name(visit), i, visit.locations[i].tile, where,
-                text(found.does, describe(where), " of tile '", tile(visit, i).label, found.after,
-                     program_.instructions[fault->other].type->name, "'"),
-                line_of(program_, fault->other));
+    const FaultText& found = kFaultTexts[static_cast<size_t>(fault->kind)];
+    const size_t number =
+        reports.suspect(found.rule, name(visit), i, id, where,
+                        text(found.does, describe(where), " of tile '", tile(visit, i).label,
+                             found.after, program_.instructions[fault->other].type->name, "'"),
+                        line_of(program_, fault->other));
+    const bool lost = fault->kind == PsumGroups::Fault::Kind::kLost;
+    lost ? losses_.push_back({core, region, number}) : reports.reveal(number);
+  }
+}
+
+void ShadowWalk::read_sums(uint32_t index, uint8_t core, const Region& region) {
+  psum_.read(index, core, region);
+  for (const Loss& loss : losses_) {
+    if (loss.meets(core, region)) reports.reveal(loss.suspect);
   }
 }
 

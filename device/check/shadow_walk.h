@@ -64,6 +64,15 @@ class ShadowWalk : public WalkWithoutData {
     std::vector<size_t> causes;     ///< suspects that these elements are due to
     size_t suspected = SIZE_MAX;    ///< the last operand that became one
   };
+  /// A sum that was overwritten unread: a suspect of `reports` until the new contents are read.
+  struct Loss {
+    uint8_t core;
+    Region region;
+    size_t suspect;
+    bool meets(uint8_t other, const Region& bytes) const {
+      return core == other && overlap(region, bytes);
+    }
+  };
   enum class Access : uint8_t { kRead, kWrite };
   /// Partitions of an operand, counted from its first, and the first element of a run in them.
   struct Sweep {
@@ -124,6 +133,7 @@ class ShadowWalk : public WalkWithoutData {
 
   void check_overlaps(const Visit& visit);
   void check_products(const Visit& visit);
+  void read_sums(uint32_t index, uint8_t core, const Region& region);
   void read(Visit& visit, size_t position);
   void note_reader(Visit& visit, size_t position);
   void meet_undefined(Visit& visit, size_t position, const ShadowTile::Band& band, int64_t cell,
@@ -155,6 +165,7 @@ class ShadowWalk : public WalkWithoutData {
   bool runs_;
   IterationOrder order_;
   PsumGroups psum_;
+  std::vector<Loss> losses_;
   std::vector<size_t> depths_;
   std::vector<ShadowTile> shadows_;
   std::vector<bool> tracked_, complete_, filled_;  // per tile; filled_: with a constant

@@ -136,17 +136,33 @@ TEST(PsumSums, ThatAddToWhatNothingBeganAreNamed) {
 }
 
 TEST(PsumSums, ThatAreOverwrittenBeforeTheyAreReadAreLost) {
-  for (const bool read : {true, false}) {
+  for (const char* of : {"that is read", "of another tile", "lost"}) {
     Products products;
-    const View sum = products.builder.psum("sum", {128, 512});
+    const auto placed = [&](const char* label) {
+      return products.builder.place(MemoryKind::kPsum, label, {128, 512}, Dtype::kFloat32, 0);
+    };
+    const View sum = placed("sum"), other = placed("other");
     products.product(sum, false, "k.py:1");
-    if (read) products.read(sum);
-    products.product(sum, false, "k.py:2");
+    if (of == std::string("that is read")) products.read(sum);
+    const View next = of == std::string("of another tile") ? other : sum;
+    products.product(next, false, "k.py:2");
+    products.read(next);
     const auto found = products.check();
-    ASSERT_EQ(rules_of(found), read ? Rules{} : Rules{"lost-sum"});
-    if (!read) {
-      EXPECT_EQ(found[0].other_line, "k.py:1");
+    ASSERT_EQ(rules_of(found), of == std::string("lost") ? Rules{"lost-sum"} : Rules{}) << of;
+    if (!found.empty()) EXPECT_EQ(found[0].other_line, "k.py:1");
+  }
+}
+
+TEST(PsumSums, ThatNothingReadsAfterEitherAreNotLost) {
+  for (const int64_t columns : {64, 65}) {  // that are read of 128
+    Products products;
+    const View sums = products.builder.psum("sums", {128, 128});
+    for (const int64_t read : {int64_t{64}, columns}) {
+      products.product(sums.slice(1, 0, 64), false);
+      products.product(sums.slice(1, 64, 64), false, "k.py:2");
+      products.read(sums.slice(1, 0, read));
     }
+    ASSERT_EQ(rules_of(products.check()), columns == 64 ? Rules{} : Rules{"lost-sum"});
   }
 }
 
