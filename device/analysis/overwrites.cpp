@@ -51,8 +51,8 @@ class OverwriteWalk : public WalkWithoutData {
   explicit OverwriteWalk(const Program& program)
       : program_(program),
         shares_(sharing_tiles(program)),
-        last_write_(program.tiles.size(), kNever),
-        writes_(1) {}
+        writes_(1),
+        places_(program.tiles.size()) {}
 
   void meet(const Meeting& meeting) { visit_meeting(meeting, *this); }
   void instruction(uint32_t index, const int64_t* variables) {
@@ -84,10 +84,10 @@ class OverwriteWalk : public WalkWithoutData {
     TileId tile = kNoTile;
     uint32_t instruction = 0;
   };
-  static constexpr uint32_t kNever = UINT32_MAX;
 
   void write(uint32_t index, const Operand& operand, const Location& location) {
-    last_write_[static_cast<size_t>(location.tile)] = index;
+    places_[static_cast<size_t>(location.tile)].try_emplace(
+        {&operand, location.partition, location.offset}, location);
     if (writes_.back().tile != location.tile || writes_.back().instruction != index) {
       writes_.push_back({location.tile, index});
     }
@@ -98,18 +98,36 @@ class OverwriteWalk : public WalkWithoutData {
   }
 
   void read(uint32_t index, int position, const Operand& operand, const Location& location) {
-    const uint32_t own = last_write_[static_cast<size_t>(location.tile)];
-    if (own == kNever) return;
     const Write* other = nullptr;
+    std::map<int64_t, std::vector<bool>> written;  // bytes of partitions
     each_byte_run(operand, location, [&](int64_t partition, int64_t first, int64_t length) {
       const auto& bytes = row(location.tile, partition, first + length);
       for (int64_t i = first; other == nullptr && i < first + length; ++i) {
         const uint32_t stamp = bytes[static_cast<size_t>(i)];
-        if (stamp != 0 && writes_[stamp].tile != location.tile) other = &writes_[stamp];
+        if (stamp == 0 || writes_[stamp].tile == location.tile) continue;
+        if (written.empty()) written = written_by(location.tile);
+        const auto& own = written[partition];
+        const bool had = static_cast<size_t>(i) < own.size() && own[static_cast<size_t>(i)];
+        if (had) other = &writes_[stamp];
       }
     });
     if (other == nullptr || !reported_.insert({location.tile, other->tile}).second) return;
-    result.push_back({index, position, location.tile, own, other->tile, other->instruction});
+    result.push_back({index, position, location.tile, other->tile, other->instruction});
+  }
+
+  /// The bytes that a tile has written so far, by partition.
+  std::map<int64_t, std::vector<bool>> written_by(TileId tile) const {
+    std::map<int64_t, std::vector<bool>> result;
+    for (const auto& [key, location] : places_[static_cast<size_t>(tile)]) {
+      each_byte_run(*std::get<0>(key), location,
+                    [&](int64_t partition, int64_t first, int64_t length) {
+                      auto& bytes = result[partition];
+                      const auto end = static_cast<size_t>(first + length);
+                      if (bytes.size() < end) bytes.resize(end);
+                      std::fill_n(bytes.begin() + first, length, true);
+                    });
+    }
+    return result;
   }
 
   /// Stamps of the bytes of one partition of the memory that a tile lies in, at least `size`.
@@ -122,8 +140,9 @@ class OverwriteWalk : public WalkWithoutData {
 
   const Program& program_;
   std::vector<bool> shares_;
-  std::vector<uint32_t> last_write_;  // of a tile
-  std::vector<Write> writes_;         // by stamp; 0 is none
+  std::vector<Write> writes_;  // by stamp; 0 is none
+  /// Where a tile was written, by operand, partition and offset.
+  std::vector<std::map<std::tuple<const Operand*, int64_t, int64_t>, Location>> places_;
   std::map<std::tuple<uint8_t, MemoryKind, int64_t>, std::vector<uint32_t>> rows_;
   std::set<std::pair<TileId, TileId>> reported_;
   std::array<int64_t, 64> registers_{};

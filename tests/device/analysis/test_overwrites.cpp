@@ -15,7 +15,7 @@ View placed(Builder& builder, const char* label, std::vector<int64_t> shape, int
   return builder.place(MemoryKind::kSbuf, label, shape, Dtype::kFloat32, address);
 }
 
-TEST(Overwrites, NamesBothTilesAndTheThreeInstructions) {
+TEST(Overwrites, NamesBothTilesAndTheTwoInstructions) {
   Builder builder("overwrites", trn2());
   const View a = placed(builder, "a", {128, 8}, 0);
   const View b = placed(builder, "b", {128, 8}, 28);  // the last element of a
@@ -30,7 +30,6 @@ TEST(Overwrites, NamesBothTilesAndTheThreeInstructions) {
   EXPECT_EQ(reads[0].instruction, 3u);
   EXPECT_EQ(reads[0].operand, 1);
   EXPECT_EQ(reads[0].tile, a.tile());
-  EXPECT_EQ(reads[0].written, 0u);
   EXPECT_EQ(reads[0].other, b.tile());
   EXPECT_EQ(reads[0].overwritten, 1u);
 }
@@ -72,6 +71,18 @@ TEST(Overwrites, OtherPartitionsAndOtherMemoriesShareNothing) {
   builder.emit(TensorCopy{p, a});
   builder.emit(TensorCopy{a, b});
   EXPECT_TRUE(overwritten_reads(*builder.finish()).empty());
+}
+
+TEST(Overwrites, BytesThatTheTileNeverWroteAreNone) {
+  for (const int64_t rows : {96, 97}) {
+    Builder builder("ragged rows", trn2());
+    const View earlier = placed(builder, "earlier", {128, 8}, 0);
+    const View a = placed(builder, "a", {128, 8}, 0), c = placed(builder, "c", {128, 8}, 32);
+    builder.emit(Memset{a.slice(0, 0, rows), 1});
+    builder.emit(Memset{earlier.slice(0, 96, 32), 2});
+    builder.emit(TensorCopy{c, a});
+    EXPECT_EQ(overwritten_reads(*builder.finish()).size(), rows == 97 ? 1u : 0u);
+  }
 }
 
 TEST(Overwrites, ATileThatReadsAnotherThroughItsOwnNameIsNone) {
