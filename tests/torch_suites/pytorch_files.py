@@ -32,10 +32,6 @@ def _lost(reason: str) -> Outcome:
     return Outcome("failed", f"lost: {reason}")
 
 
-def _nothing(_reason: str) -> list[Case]:
-    return []
-
-
 def run_cases(
     cases: Sequence[Case], run: Run, processes: int, seconds: float, end: float = float("inf")
 ) -> Results:
@@ -90,18 +86,24 @@ def table(rows: Sequence[dict[str, int | str]]) -> str:
     return "\n".join(lines)
 
 
+def listed(file: str, seconds: float) -> list[Case]:
+    """The tests of a file; RuntimeError when it cannot be listed, or not in that time."""
+    listing = dict(run_all([file], cases_in, str, 1, seconds, GIGABYTES))[file]
+    if isinstance(listing, str):
+        raise RuntimeError(f"{file} was not listed: {listing}; see {FOLDER / 'logs'}")
+    return listing
+
+
 def run_file(
     file: str, known: Sequence[exclusions.Exclusion], given: argparse.Namespace
 ) -> tuple[int, Results, dict[Case, str | None]]:
     """How many tests a file has, their outcomes and the reasons of those that failed."""
-    listing = dict(run_all([file], cases_in, _nothing, 1, given.seconds, GIGABYTES))[file]
+    listing = listed(file, given.seconds)
     cases = [
         case
         for case in listing
         if case.place % 100_000 < given.share * 100_000 and given.only in case.name
     ]
-    if not listing:
-        raise RuntimeError(f"{file} cannot be imported: see {FOLDER / 'logs'}")
     end = time.monotonic() + 60 * given.minutes
     results = run_cases(cases, run_on_device, given.processes, given.seconds, end)
     why = reasons(results, known, given.processes, given.seconds)

@@ -164,6 +164,17 @@ def test_a_failure_is_explained_by_an_entry_or_else_by_the_cpu(monkeypatch):
     assert list(figures.values()) == ["test_nn", 9, 4, 1, 0, 1, 1, 1, 0]
 
 
+def test_a_file_whose_tests_are_not_listed_in_time_is_refused_with_the_reason(monkeypatch):
+    import pytorch_files
+
+    def run_all(cases, run, lost, *limits):
+        yield cases[0], lost("it took more than 1 s")
+
+    monkeypatch.setattr(pytorch_files, "run_all", run_all)
+    with pytest.raises(RuntimeError, match="test_ops was not listed: it took more than 1 s"):
+        pytorch_files.listed("test_ops", 1.0)
+
+
 def test_an_entry_is_judged_when_all_its_files_were_run():
     import pytorch_files
     from cases import Case, Outcome
