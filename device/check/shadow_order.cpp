@@ -107,15 +107,31 @@ void ShadowWalk::check_overwritten(const Visit& visit, size_t position, ShadowTi
   }
 }
 
-/// Bytes of an output that nothing has read are written anew: by the same line, an index is wrong;
-/// by another one, the first store had no effect, unless it set everything to a constant.
+/// Whether all that a store writes was last written by `writer`.
+bool ShadowWalk::repeats(const Visit& visit, size_t position, Stamp writer) {
+  bool all = true;
+  each_cell_run(visit, position, false,
+                [&](ShadowTile::Band& band, int64_t first, int64_t count, const Sweep&) {
+                  const auto begin = band.writers.begin() + first;
+                  all = all && std::all_of(begin, begin + count,
+                                           [&](Stamp stamp) { return stamp == writer; });
+                });
+  return all;
+}
+
+/// Bytes of an output that nothing has read are written anew: all of a store by the same line, an
+/// index is wrong; else the first store had less effect, unless it set everything to a constant.
+/// Tiles that overlap, in order, are right where the later one has the values, as the edges of the
+/// interpolation kernels of aws-neuron/nki-samples.
 void ShadowWalk::report_overwritten(const Visit& visit, size_t position, Stamp writer,
                                     const FoundPlace& where) {
   if (options_.errors_only) return;
   const Touch& touch = touches_[writer];
   const Instruction& first = program_.instructions[touch.instruction];
-  const bool same = touch.instruction == visit.index ||
-                    (first.source_line >= 0 && first.source_line == visit.instruction->source_line);
+  const bool own_line =
+      touch.instruction == visit.index ||
+      (first.source_line >= 0 && first.source_line == visit.instruction->source_line);
+  const bool same = own_line && repeats(visit, position, writer);
   const Rule rule = same ? Rule::kWrittenTwice : Rule::kOverwrittenOutput;
   const TileId id = visit.locations[position].tile;
   if ((!same && touch.is_fill) || !reports.is_new(rule, visit.index, position, id)) return;

@@ -147,6 +147,7 @@ class ShadowWalk : public WalkWithoutData {
   void check_overwritten(const Visit& visit, size_t position, ShadowTile::Band& band, int64_t first,
                          int64_t count);
   void check_repeated_runs();
+  bool repeats(const Visit& visit, size_t position, Stamp writer);
   void report_overwritten(const Visit& visit, size_t position, Stamp writer,
                           const FoundPlace& where);
   void check_repeated_rows(const Visit& visit, size_t position);

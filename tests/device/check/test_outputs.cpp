@@ -59,6 +59,19 @@ TEST(Outputs, WrittenTwiceByOneInstructionNameTheBytes) {
   EXPECT_EQ(found[0].other_line, "k.py:5");
 }
 
+TEST(Outputs, OverwrittenInPartByTheNextIterationAreNoted) {
+  for (const int64_t step : {0, 1, 32}) {
+    Builder builder("halo", trn2());
+    const View in = builder.argument("in", {32, 8}, Dtype::kFloat32);
+    const View out = builder.argument("out", {32 + step, 8}, Dtype::kFloat32);
+    builder.loop(2, [&](const Affine& i) {
+      builder.emit(DmaCopy{out.slice(0, step * i, 32), in});
+    });
+    const Rules expected[] = {{"written-twice"}, {"overwritten-output"}, {}};
+    EXPECT_EQ(rules_of(check(builder, 1)), expected[step == 32 ? 2 : step]);
+  }
+}
+
 TEST(Outputs, OverwrittenByAnotherInstructionAreNoted) {
   for (const bool fill : {true, false}) {
     Builder builder("two stores", trn2());
