@@ -116,7 +116,7 @@ coverage: setup
 	done; exit $$status
 
 mutants: build
-	@$(IN_VENV) python tools/mutants.py $(if $(ROOM),--room $(ROOM)) $(if $(SEED),--seed $(SEED))
+	@$(IN_VENV) python tools/mutants/mutants.py $(if $(ROOM),--room $(ROOM)) $(if $(SEED),--seed $(SEED))
 
 # The types of _core, which mypy reads, are read off the installed module.
 lint: setup-lint package
