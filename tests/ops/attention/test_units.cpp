@@ -90,5 +90,24 @@ TEST(AttentionPipeline, KeepsOperandsUntilTheirLastStage) {
   EXPECT_EQ(pipeline_ring(9, 1, 3), 4);
 }
 
+TEST(HeadOperand, LiesStackedWhereTransposedHeadsFollowEachOtherAndFillThePartitions) {
+  const auto lies = [](int64_t heads, int64_t width, int64_t gap, bool transposed = true) {
+    Builder builder("units", load_architecture("trn2"));
+    const int64_t head = (width + gap) * 140;
+    const std::vector<int64_t> strides{heads * head, head, head, transposed ? 1 : width,
+                                       transposed ? 140 : 1};
+    const HbmTensor operand = tensor(builder, {1, heads, 1, 140, width}, strides);
+    return HeadOperand::lies_stacked(builder.limits(), operand, heads);
+  };
+  EXPECT_TRUE(lies(4, 64, 0));
+  EXPECT_TRUE(lies(4, 32, 0));
+  EXPECT_FALSE(lies(4, 64, 1));
+  EXPECT_FALSE(lies(4, 64, 0, false));
+  EXPECT_FALSE(lies(3, 64, 0));   // half a tile would be left
+  EXPECT_FALSE(lies(2, 128, 0));  // one fills the partitions
+  EXPECT_FALSE(lies(2, 48, 0));   // not a part of the partitions
+  EXPECT_FALSE(lies(8, 16, 0));   // engines start at every 32nd partition
+}
+
 }  // namespace
 }  // namespace neuron_sim
