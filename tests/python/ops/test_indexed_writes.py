@@ -180,3 +180,10 @@ def test_writes_to_expanded_tensors_are_deprecated_as_on_the_cpu():
                 write(x, torch.tensor([1], device=device))
                 torch.set_warn_always(False)
             assert x.tolist() == [3.0] * 4
+
+
+def test_a_mask_takes_as_many_elements_as_it_selects_and_no_fewer():
+    x, mask = torch.randn(3, 4), torch.arange(12).view(3, 4) % 3 == 1
+    check(lambda t, m, s: t.detach().masked_scatter_(m, s), x, mask, torch.randn(4))
+    with pytest.raises(RuntimeError, match="Number of elements of source"):
+        x.to(DEVICE).masked_scatter_(mask.to(DEVICE), torch.randn(3).to(DEVICE))
