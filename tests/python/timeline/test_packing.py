@@ -12,6 +12,8 @@ COLUMNS = {
     "flags": np.array([0, 1, 255, 0], "u1"),
     "indices": np.array([0xFFFFFFFF, 0, 0xFFFFFFFF, 7], "<u4"),
     "signed": np.array([-(2**31), 2**31 - 1, -1, 0], "<i4"),
+    "two bytes": np.array([0, 32767, -1, 5], "<f8"),
+    "three bytes": np.array([0, 2**23 - 1, -1, 7], "<i4"),
     "times": np.array([-1, 0, 1e12, 1e12 + 1, 5], "<f8"),
     "exact": np.array([2**52 - 1, 0, -(2**52) + 1], "<f8"),
     "too large for differences": np.array([2**52, 0, -(2**53)], "<f8"),

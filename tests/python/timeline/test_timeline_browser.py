@@ -2,13 +2,18 @@
 
 What follows an action is waited for, long enough for a machine that has much else to do."""
 
+import base64
+import gzip
 import re
 
 import pytest
 from neuron_sim import _core
 from neuron_sim.timeline import InlineTimeline, record_run, write_comparison, write_timeline
+from neuron_sim.timeline.packing import pack
+from neuron_sim.timeline.recorded_run import RecordedRun
 from page_browser import needs_browser, opened, selects, shown, sync_api, until
 from recorded_programs import column, product, two_cores
+from test_packing import COLUMNS
 
 pytestmark = needs_browser
 
@@ -21,6 +26,24 @@ def test_the_page_sums_to_the_counters_of_the_timeline(page, program):
     text = page.inner_text("#summary")
     assert f"{program.time()['body_us']:.3f} us" in text
     assert f"{program.time()['profile_us']:.3f} us" in text
+
+
+def test_a_page_reads_the_columns_that_were_packed(page):
+    packed = base64.b64encode(gzip.compress(pack(RecordedRun({}, COLUMNS)))).decode()
+    read = page.evaluate(
+        """async (text) => {
+          const element = document.createElement("script");
+          element.textContent = text;
+          const [, columns] = await unpack(element);
+          return Object.fromEntries(Object.entries(columns).map(
+            ([name, column]) => [name, [column.constructor.name, [...column]]]));
+        }""",
+        packed,
+    )
+    kinds = {"u1": "Uint8Array", "u4": "Uint32Array", "i4": "Int32Array", "f8": "Float64Array"}
+    assert read == {
+        name: [kinds[column.dtype.str[1:]], column.tolist()] for name, column in COLUMNS.items()
+    }
 
 
 def test_a_click_shows_an_instruction_and_what_it_waited_for(page, program):
