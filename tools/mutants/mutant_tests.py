@@ -46,7 +46,7 @@ def suites_of(program: str, folder: Path) -> list[list[str]]:
     named = re.findall(r"^(?:TYPED_)?TEST(?:_[FP])?\((\w+)",
                        "\n".join(file.read_text() for file in files), re.MULTILINE)  # fmt: skip
     names = ":".join(f"{suite}.*:*/{suite}.*" for suite in sorted(set(named)))
-    command = [str(BUILD / "tests" / program), "--gtest_brief=1", "--gtest_fail_fast"]
+    command = [str(BUILD / "tests" / program), "--gtest_fail_fast"]
     return [[*command, f"--gtest_filter={names}"]] if names else []
 
 
