@@ -104,12 +104,12 @@ template <int kRows, int kVectors, Order kOrder>
 NEURON_SIM_TARGET void multiply(const BlockProduct& product) {
   NEURON_SIM_UNROLL for (int row = 0; row < kRows; ++row) {
     NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) {
-      __builtin_prefetch(product.target + row * product.target_pitch + ptrdiff_t{v} * kLanes, 1);
+      __builtin_prefetch(product.target + row * product.target_pitch + v * kLanes, 1);
     }
   }
   Sums<kRows, kVectors> sum;
   if constexpr (kOrder == Order::kBf16) {
-    alignas(64) float total[kRows * kVectors * kLanes] = {};
+    alignas(64) float total[size_t{kRows} * kVectors * kLanes] = {};
     add_chains<kRows, kVectors>(product, total);
     NEURON_SIM_UNROLL for (int row = 0; row < kRows; ++row) {
       NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) {
