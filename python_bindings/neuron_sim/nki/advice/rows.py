@@ -27,8 +27,8 @@ def row_trials(kernel: Any) -> Iterator[Trial]:
     if source is None or len({each.shape for each in inputs}) != 1 or len(inputs[0].shape) != 1:
         return
     (size,), longest = inputs[0].shape, _ROW_BYTES // max(each.dtype.itemsize for each in inputs)
-    width = max(each for each in divisors(size) if each <= longest and size // each >= partitions)
-    if width == 1:
+    widths = (each for each in divisors(size) if each <= longest and size // each >= partitions)
+    if (width := max(widths, default=1)) == 1:
         return
     changed = functools.cache(functools.partial(_with_rows, kernel.call, source, size, width))
     columns = _single_columns(source)

@@ -37,6 +37,13 @@ def scaled_by_its_number(a):
     return _each_tile(a, lambda m, tile: nl.multiply(tile, float(m)))
 
 
+@nki.jit
+def one_tile(a):
+    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+    nl.store(out[0:64], nl.add(nl.load(a[0:64]), 1.0))
+    return out
+
+
 @pytest.mark.parametrize("kernel", [doubled, doubled_in_tiles])
 def test_a_vector_becomes_rows_of_elements(kernel):
     (rows,) = [each for each in advice(kernel, VECTOR, arch="trn1").changes if each.title == TITLE]
@@ -53,6 +60,7 @@ def test_a_vector_becomes_rows_of_elements(kernel):
     [
         (doubled, VECTOR.reshape(128, 200)),  # rows already
         (doubled, VECTOR[:128]),  # an element for each partition
+        (one_tile, VECTOR[:64]),  # fewer
         (scaled_by_its_number, VECTOR),  # another number for the elements of a row
     ],
 )
