@@ -33,6 +33,7 @@ SHARE = 0.85  # noticed at least
 # Targets of CMake, and the component to install, if any, for tests of Python; by room.
 BUILT = {
     "csrc": (("torch_neuron_sim", "_C"), "torch"), "ops": (("neuron_sim_core",), ""),
+    "ops/reference": (("core_tests",), ""),  # a static library
     "python_bindings/core_module": (("_core",), "core"),
     "python_bindings/torch_module": (("_C",), "torch"),
 }  # fmt: skip
