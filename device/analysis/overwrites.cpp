@@ -98,6 +98,7 @@ class OverwriteWalk : public WalkWithoutData {
   }
 
   void read(uint32_t index, int position, const Operand& operand, const Location& location) {
+    if (places_[static_cast<size_t>(location.tile)].empty()) return;
     const Write* other = nullptr;
     std::map<int64_t, std::vector<bool>> written;  // bytes of partitions
     each_byte_run(operand, location, [&](int64_t partition, int64_t first, int64_t length) {
@@ -140,7 +141,8 @@ class OverwriteWalk : public WalkWithoutData {
 
   const Program& program_;
   std::vector<bool> shares_;
-  std::vector<Write> writes_;  // by stamp; 0 is none
+  /// Indexed by the stamps of bytes. Stamp 0 marks a byte that nothing wrote.
+  std::vector<Write> writes_;
   /// Where a tile was written, by operand, partition and offset.
   std::vector<std::map<std::tuple<const Operand*, int64_t, int64_t>, Location>> places_;
   std::map<std::tuple<uint8_t, MemoryKind, int64_t>, std::vector<uint32_t>> rows_;

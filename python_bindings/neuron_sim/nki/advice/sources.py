@@ -49,8 +49,8 @@ def rewritten(call: Any, source: Source, edits: Sequence[Edit], change: str) -> 
         line = lines[first.lineno - 1].encode()
         changed = line[: first.col_offset] + text.encode() + line[last.end_col_offset :]
         lines[first.lineno - 1] = changed.decode()
-    # Tracing reads the source of what it runs; the name of the file ends like that of the real
-    # one, which lines are shown by.
+    # The tracer reads the source of the function through linecache. Reports show the end of the
+    # file's name, which therefore stays that of the real file.
     file = f"<{change}>/{source.file}"
     linecache.cache[file] = (len(source.text), None, lines, file)
     compiled = compile("".join(lines), file, "exec", dont_inherit=True)
