@@ -77,6 +77,18 @@ TEST_F(WrittenMemoryTest, TensorsOfListsCount) {
   EXPECT_THROW(refused("aten::_foreach_add_", "Scalar", {list, 1}, [&] { y.add_(1); }), c10::Error);
 }
 
+TEST_F(WrittenMemoryTest, AnOperandWithoutAStorageIsLeftToTheCpu) {
+  const at::Tensor x = on_device({1, 2}), y = on_device({3, 4});
+  const at::Tensor sparse = at::tensor({5.0f, 6.0f}).to_sparse();
+  try {
+    refused("aten::add_", "Tensor", {x, sparse, 1}, [&] { (y + 1).mul_(2); });
+    ADD_FAILURE() << "no error";
+  } catch (const c10::Error& error) {  // torch's own: its dense kernel takes no sparse operand
+    const std::string message = error.what_without_backtrace();
+    EXPECT_NE(message.find("unsupported tensor layout: Sparse"), std::string::npos) << message;
+  }
+}
+
 TEST_F(WrittenMemoryTest, WhatAnEarlierOperatorWroteDoesNotCount) {
   const at::Tensor x = on_device({1, 2}), y = on_device({3, 4});
   x.add_(y);
