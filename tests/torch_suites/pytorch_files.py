@@ -103,11 +103,12 @@ def run_file(
         case
         for case in listing
         if case.place % 100_000 < given.share * 100_000 and given.only in case.name
+        if case.place % given.shard[1] == given.shard[0] % given.shard[1]
     ]
     end = time.monotonic() + 60 * given.minutes
     results = run_cases(cases, run_on_device, given.processes, given.seconds, end)
     why = reasons(results, known, given.processes, given.seconds)
-    _record(file, results, why)
+    _record(file if given.shard[1] == 1 else "{}.{}of{}".format(file, *given.shard), results, why)
     return len(listing), results, why
 
 
@@ -123,8 +124,8 @@ def stale(
     ]
 
 
-def _record(file: str, results: Results, why: dict[Case, str | None]) -> None:
-    """Writes each outcome that is not a pass to build/pytorch_tests/results."""
+def _record(name: str, results: Results, why: dict[Case, str | None]) -> None:
+    """Writes each outcome that is not a pass to the file of this name in FOLDER/results."""
     folder = FOLDER / "results"
     folder.mkdir(exist_ok=True)
     listed = [
@@ -132,13 +133,22 @@ def _record(file: str, results: Results, why: dict[Case, str | None]) -> None:
         for case, outcome in results.items()
         if outcome.status != "passed"
     ]
-    (folder / f"{file}.json").write_text(json.dumps(sorted(listed, key=str), indent=0))
+    (folder / f"{name}.json").write_text(json.dumps(sorted(listed, key=str), indent=0))
+
+
+def shard(text: str) -> tuple[int, int]:
+    """The place and the number of shards that "3/10" names; ValueError for any other text."""
+    place, number = (int(figure) for figure in text.split("/"))
+    if not 1 <= place <= number:
+        raise ValueError(f"shard {place} of {number}")
+    return place, number
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--file", choices=FILES, action="append", help="one of them; repeatable")
     parser.add_argument("--share", type=float, default=1.0, help="of each file, 0 to 1")
+    parser.add_argument("--shard", type=shard, default=(1, 1), help="of each file: 3/10 is the third")
     parser.add_argument("--only", default="", help="tests whose name contains this")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=120.0, help="per test")
@@ -161,7 +171,8 @@ def main() -> int:
         faults += len(wrong)
         rows.append(row(file, tests, results, why))
         every |= results
-    unneeded = stale(known, files, every) if given.share >= 1.0 and not given.only else []
+    whole = given.share >= 1.0 and given.shard[1] == 1 and not given.only
+    unneeded = stale(known, files, every) if whole else []
     print("\n".join([*unneeded, table(rows), time.strftime("%Y-%m-%d")]))
     return 1 if faults or unneeded else 0
 
