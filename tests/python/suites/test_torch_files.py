@@ -175,6 +175,25 @@ def test_a_file_whose_tests_are_not_listed_in_time_is_refused_with_the_reason(mo
         pytorch_files.listed("test_ops", 1.0)
 
 
+def test_shards_take_every_test_once():
+    import pytorch_files
+    from cases import Case
+
+    cases = [Case("test_nn", f"TestNN.test_{n}", "float32") for n in range(200)]
+    shards = [[c for c in cases if pytorch_files.is_in(c, (place, 7))] for place in range(1, 8)]
+    assert sorted(map(str, sum(shards, []))) == sorted(map(str, cases))
+    assert all(shards)
+    assert pytorch_files.shard("7/7") == (7, 7)
+
+
+@pytest.mark.parametrize("text", ["0/7", "8/7", "7", "a/b", ""])
+def test_a_shard_that_does_not_exist_is_refused(text):
+    import pytorch_files
+
+    with pytest.raises(ValueError):
+        pytorch_files.shard(text)
+
+
 def test_an_entry_is_judged_when_all_its_files_were_run():
     import pytorch_files
     from cases import Case, Outcome
