@@ -27,7 +27,7 @@ bool is_scaled_sum(const c10d::ReduceOp& operation) {
 void scale(const at::Tensor& tensor, const c10d::ReduceOp& operation) {
   const auto& given = static_cast<const c10d::PreMulSumSupplement&>(*operation.supplement_);
   if (given.tensor_factor.defined()) {
-    tensor.mul_(host_tensor(given.tensor_factor).reshape({}));
+    tensor.mul_(host_tensor(given.tensor_factor, /*only_read=*/true).reshape({}));
   } else {
     tensor.mul_(given.double_factor);
   }

@@ -60,8 +60,9 @@ Dtype dtype_of(at::ScalarType type) {
        ErrorKind::kType);
 }
 
-c10::Storage host_storage(const c10::Storage& device_storage) {
-  void* device_pointer = device_storage.unsafeGetStorageImpl()->mutable_data();
+c10::Storage host_storage(const c10::Storage& device_storage, bool only_read) {
+  c10::StorageImpl* const implementation = device_storage.unsafeGetStorageImpl();
+  const void* device_pointer = only_read ? implementation->data() : implementation->mutable_data();
   void* host_pointer = nullptr;
   if (device_pointer != nullptr) {
     check_values(*device_storage.unsafeGetStorageImpl());
@@ -86,12 +87,12 @@ at::Tensor host_tensor(const at::Tensor& tensor, c10::Storage storage) {
   return host;
 }
 
-at::Tensor host_tensor(const at::Tensor& tensor) {
+at::Tensor host_tensor(const at::Tensor& tensor, bool only_read) {
   if (!on_device(tensor)) return tensor;
   if (GraphCapture* const capture = GraphCapture::active()) {
     capture->check_known(tensor, "a collective or a copy");
   }
-  return host_tensor(tensor, host_storage(tensor.storage()));
+  return host_tensor(tensor, host_storage(tensor.storage(), only_read));
 }
 
 }  // namespace neuron_sim

@@ -35,12 +35,13 @@ inline Bytes tensor_bytes(const at::Tensor& tensor) {
 }
 
 /// A CPU storage over the host memory that backs a device storage, which it keeps alive. If a CPU
-/// kernel resizes it, it gets its own memory.
-c10::Storage host_storage(const c10::Storage& device_storage);
+/// kernel resizes it, it gets its own memory. Where the kernel only reads, memory that copies on
+/// write stays shared.
+c10::Storage host_storage(const c10::Storage& device_storage, bool only_read = false);
 /// A CPU tensor over `storage` (made by host_storage) with sizes, strides, offset, dtype and
 /// conjugate and negative bits of `tensor`.
 at::Tensor host_tensor(const at::Tensor& tensor, c10::Storage storage);
 /// A CPU tensor over the tensor's own storage; a CPU tensor is returned unchanged.
-at::Tensor host_tensor(const at::Tensor& tensor);
+at::Tensor host_tensor(const at::Tensor& tensor, bool only_read = false);
 
 }  // namespace neuron_sim

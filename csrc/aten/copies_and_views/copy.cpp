@@ -117,7 +117,7 @@ Tensor copy_from(const Tensor& self, const Tensor& target, bool non_blocking) {
   WrittenMemory::note(target);
   if (timing_only() && on_device(target)) return target;
   Tensor host_target = host_tensor(target);
-  at::native::copy_(host_target, host_tensor(self), /*non_blocking=*/false);
+  at::native::copy_(host_target, host_tensor(self, /*only_read=*/true), /*non_blocking=*/false);
   return target;
 }
 
@@ -130,7 +130,7 @@ at::Scalar local_scalar_dense(const Tensor& self) {
   if (GraphCapture* const capture = GraphCapture::active()) capture->check_known(self, "item()");
   check_values(*self.storage().unsafeGetStorageImpl());
   account_to_host(device_index(self), tensor_bytes(self));
-  return at::native::_local_scalar_dense_cpu(host_tensor(self));
+  return at::native::_local_scalar_dense_cpu(host_tensor(self, /*only_read=*/true));
 }
 
 }  // namespace

@@ -19,11 +19,6 @@ namespace {
 
 using at::Tensor;
 
-void check_mask(const Tensor& mask) {
-  TORCH_CHECK(mask.scalar_type() == at::kBool, "expected BoolTensor for mask, but got ",
-              mask.scalar_type());
-}
-
 /// The mask of elements other than zero, which the device compares; the rest is index arithmetic.
 Tensor nonzero_mask(const Tensor& self) {
   check_computable(self.scalar_type());
@@ -55,7 +50,7 @@ Tensor selected(const Tensor& mask) { return mask.reshape(-1).nonzero().reshape(
 
 Tensor& masked_select_out(const Tensor& self, const Tensor& mask, Tensor& out) {
   check_movable(self);
-  check_mask(mask);
+  TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_select: expected BoolTensor for mask");
   TORCH_CHECK(out.scalar_type() == self.scalar_type(),
               "masked_select(): self and result must have the same scalar type");
   check_apart(out, {self, mask});
@@ -86,7 +81,9 @@ void write_flat(const Tensor& self, const Tensor& places, const Tensor& values, 
 /// Elements of `source`, in order, where the mask is true.
 Tensor& masked_scatter(Tensor& self, const Tensor& mask, const Tensor& source) {
   check_movable(self);
-  check_mask(mask);
+  TORCH_CHECK(mask.scalar_type() == at::kBool,
+              "masked_scatter_ only supports boolean masks, but got mask with dtype ",
+              mask.scalar_type());
   TORCH_CHECK(self.scalar_type() == source.scalar_type(),
               "masked_scatter_: expected self and source to have same dtypes but got ",
               self.scalar_type(), " and ", source.scalar_type());

@@ -3,6 +3,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/core/stack.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/library.h>
 
 #include <algorithm>
@@ -116,6 +117,17 @@ void check_cpu_kernel(const c10::OperatorHandle& op, at::Layout layout, const st
                                     : "convert the tensor with to_dense()");
 }
 
+/// Gives tensors that the CPU kernel writes their own memory if it is shared until it is written:
+/// those of which the schema says so, and statistics, of which batch_norm's does not.
+void unshare(c10::IValue value, const c10::Argument& argument) {
+  if (access_of(argument) == HostAccess::kRead && !argument.name().starts_with("running_")) return;
+  for_each_tensor(value, [](const at::Tensor& tensor) {
+    if (tensor.defined() && tensor.has_storage()) {
+      tensor.storage().unsafeGetStorageImpl()->mutable_data();
+    }
+  });
+}
+
 /// Hands the arguments over, runs the CPU kernel and takes its results back. While only time is
 /// wanted it is the kernel of torch's meta device, which says what the results' sizes are. Elements
 /// of int64 keep their low 32 bits with `narrow`.
@@ -124,6 +136,7 @@ void run_cpu_kernel(const c10::OperatorHandle& op, torch::jit::Stack* stack, Hos
   check_out_devices(op, *stack);
   const auto& arguments = op.schema().arguments();
   const size_t first = stack->size() - arguments.size();
+  for (size_t i = 0; i < arguments.size(); ++i) unshare((*stack)[first + i], arguments[i]);
   for (size_t i = 0; i < arguments.size(); ++i) {
     hand_over((*stack)[first + i], arguments[i], call);
   }
@@ -239,6 +252,8 @@ void compute_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack,
   // such a call runs first, unless it writes its arguments.
   const bool known = !tensors.all_index_like || op.schema().is_mutable();
   if (known && !draws && !tensors.index_arithmetic()) check();
+  // Of an operator that is called below autograd, results that are made here are no views.
+  const c10::impl::ExcludeDispatchKeyGuard no_views(c10::DispatchKey::ADInplaceOrView);
   HostCall call;
   run_cpu_kernel(op, stack, call, is_vendors && !is_random(op.schema()));
   tensors.add(*stack, op.schema().returns().size());

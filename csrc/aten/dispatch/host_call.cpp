@@ -101,7 +101,8 @@ c10::Storage HostCall::shared_storage(const c10::Storage& device_storage) {
   for (const auto& [device, host] : storages_) {
     if (device == device_storage.unsafeGetStorageImpl()) return host;
   }
-  storages_.emplace_back(device_storage.unsafeGetStorageImpl(), host_storage(device_storage));
+  storages_.emplace_back(device_storage.unsafeGetStorageImpl(),
+                         host_storage(device_storage, /*only_read=*/true));
   return storages_.back().second;
 }
 

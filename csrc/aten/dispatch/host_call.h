@@ -21,7 +21,8 @@ enum class HostAccess {
 /// The tensors of one call to a CPU kernel. Device tensors are passed as CPU tensors over the same
 /// memory: nothing is copied, in-place results need no copying back, and even a mutation that the
 /// operator's schema does not declare (the running statistics of batch_norm) is kept. Tensors that
-/// share a storage share it on the host too, so the CPU kernel sees overlaps.
+/// share a storage share it on the host too, so the CPU kernel sees overlaps. The caller unshares
+/// memory that copies on write and that the kernel writes, before it hands the first tensor over.
 ///
 /// While timing_only() there are no bytes to hand over: tensors are passed as meta tensors.
 ///

@@ -109,6 +109,8 @@ Tensor one_place(const Tensor& matrix, int64_t column) {
 std::tuple<Tensor&, Tensor&> kthvalue_out(const Tensor& self, c10::SymInt number, int64_t dimension,
                                           bool keeps, Tensor& values, Tensor& indices) {
   if (self.dim() == 0 || self.numel() == 0) throw Refusal{"there are no rows"};
+  TORCH_CHECK_NOT_IMPLEMENTED(self.scalar_type() != at::kBool,
+                              "\"kthvalue\" not implemented for 'Bool'");
   const c10::DeviceGuard guard(self.device());
   const Rows rows(self, dimension);
   const int64_t k = number.expect_int();

@@ -82,7 +82,7 @@ Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, d
 }
 
 void check_probabilities_step(const Tensor& tensor, c10::string_view name) {
-  const Tensor host = host_tensor(tensor);
+  const Tensor host = host_tensor(tensor, /*only_read=*/true);
   TORCH_CHECK(host.ge(0).logical_and_(host.le(1)).all().item<bool>(), "all elements of ", name,
               " should be between 0 and 1");
 }

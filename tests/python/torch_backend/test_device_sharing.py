@@ -53,3 +53,34 @@ def test_dlpack_of_host_tensors_is_as_before():
     assert torch.ones(2).__dlpack_device__() == (DLDeviceType.kDLCPU, 0)
     with pytest.raises((BufferError, RuntimeError), match="[Uu]nsupported device"):  # NumPy's class
         numpy.from_dlpack(torch.ones(2).to(DEVICE_TYPE))
+
+
+def test_lazy_clones_stay_shared_where_the_cpu_only_reads():
+    x = torch.rand(4, dtype=torch.float64, device=DEVICE_TYPE)
+    clone = torch._lazy_clone(x)
+    assert torch.equal(torch.special.bessel_y0(clone).cpu(), torch.special.bessel_y0(x.cpu()))
+    assert torch._C._is_cow_tensor(clone) and torch._C._is_cow_tensor(x)
+
+
+@pytest.mark.parametrize("write", [
+    lambda x, clone: torch.special.bessel_y0(x, out=clone),
+    lambda x, clone: torch.special.bessel_y0(clone, out=clone),
+    lambda x, clone: torch.nn.functional.batch_norm(
+        x.expand(3, 4) * 2, clone, torch.ones_like(x), training=True
+    ),
+])  # fmt: skip
+def test_what_the_cpu_writes_is_written_to_one_of_two_lazy_clones(write):
+    x = torch.rand(4, dtype=torch.float64, device=DEVICE_TYPE)
+    clone = torch._lazy_clone(x)
+    before = x.cpu()
+    write(x, clone)
+    assert torch.equal(x.cpu(), before)
+    assert not torch.equal(clone.cpu(), before)
+    assert not torch._C._is_cow_tensor(clone)
+
+
+def test_a_result_of_the_cpu_is_no_view_below_autograd():
+    x = torch.rand(4, dtype=torch.float64, device=DEVICE_TYPE)
+    with torch._C._AutoDispatchBelowAutograd():
+        result = torch.where(x > 0.5, x, -x)
+    assert not result._is_view()
