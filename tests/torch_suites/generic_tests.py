@@ -16,6 +16,8 @@ from observation import observe
 from source_package import FOLDER
 
 DEVICE, HOST = device_name(), "cpu"
+EXPECTED = "torch expects that it fails"
+"""The detail of a test that passed because it failed."""
 Tests = dict[Case, tuple[type[unittest.TestCase], str]]
 
 
@@ -93,6 +95,9 @@ class _Result(unittest.TestResult):
     def addSkip(self, test: Any, reason: str) -> None:
         if self.outcome.status == "passed":
             self.outcome.status, self.outcome.detail = "skipped", reason
+
+    def addExpectedFailure(self, test: Any, err: Any) -> None:
+        self.outcome.detail = EXPECTED
 
     def addUnexpectedSuccess(self, test: Any) -> None:
         self._failed("it passes though torch expects that it fails")

@@ -18,12 +18,13 @@ from pathlib import Path
 
 import exclusions
 from cases import Case, Outcome
-from generic_tests import cases_in, run_on_device, run_on_host
+from generic_tests import EXPECTED, cases_in, run_on_device, run_on_host
 from source_package import FILES, FOLDER, UnavailableError, obtain
 from workers import Run, run_all
 
 LIST = Path(__file__).with_name("generic_exclusions.toml")
 BY_CPU = "the CPU fails as well: the test is of PyTorch 2.6, or needs what this machine lacks"
+"""Why a case may fail that fails on the CPU, or that torch expects to fail there."""
 GIGABYTES = 6.0  # per process
 Results = dict[Case, Outcome]
 
@@ -59,7 +60,12 @@ def reasons(
     }
     unknown = [case for case, reason in found.items() if reason is None]
     on_host = run_cases(unknown, run_on_host, processes, seconds)
-    return found | {case: BY_CPU for case in unknown if on_host[case].status == "failed"}
+    alike = [
+        case
+        for case in unknown
+        if on_host[case].status == "failed" or on_host[case].detail == EXPECTED
+    ]
+    return found | dict.fromkeys(alike, BY_CPU)
 
 
 def row(
@@ -154,7 +160,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--file", choices=FILES, action="append", help="one of them; repeatable")
     parser.add_argument("--share", type=float, default=1.0, help="of each file, 0 to 1")
-    parser.add_argument("--shard", type=shard, default=(1, 1), help="of each file: 3/10 is the third")
+    parser.add_argument(
+        "--shard", type=shard, default=(1, 1), help="of each file: 3/10"
+    )
     parser.add_argument("--only", default="", help="tests whose name contains this")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=120.0, help="per test")

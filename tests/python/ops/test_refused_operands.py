@@ -28,6 +28,13 @@ REFUSED = {
         torch.ones(2, device=d), torch.tensor([True, False], device=d),
         out=torch.zeros(1, dtype=torch.uint8, device=d),
     ),
+    "masked_scatter with numbers as mask": lambda d: torch.ones(2, device=d).masked_scatter(
+        torch.ones(2, device=d), torch.ones(2, device=d)
+    ),
+    "masked_select with numbers as mask": lambda d: torch.masked_select(
+        torch.ones(2, device=d), torch.ones(2, device=d)
+    ),
+    "kthvalue of booleans": lambda d: torch.tensor([True, False], device=d).kthvalue(1),
     "all into numbers": lambda d: torch.all(
         torch.ones(3, 4, device=d), dim=1, out=torch.empty(3, device=d)
     ),

@@ -131,7 +131,7 @@ class Sample(unittest.TestCase):
     ("is_skipped", "skipped", "not here"),
     ("fails_in_a_part", "failed", "AssertionError: 2 != 1"),
     ("raises", "failed", "KeyError: 'key'"),
-    ("fails_as_expected", "passed", ""),
+    ("fails_as_expected", "passed", "torch expects that it fails"),
     ("passes_unexpectedly", "failed", "it passes though torch expects that it fails"),
 ])  # fmt: skip
 def test_the_outcome_of_a_test_is_that_of_all_its_parts(method, status, detail):
@@ -146,22 +146,27 @@ def test_a_failure_is_explained_by_an_entry_or_else_by_the_cpu(monkeypatch):
     import pytorch_files
     from cases import Case, Outcome
     from exclusions import Exclusion
+    from generic_tests import EXPECTED
 
-    listed, as_cpu, ours, fine = (Case("test_nn", f"T.test_{n}", "") for n in "abcd")
-    results = {case: Outcome("failed") for case in (listed, as_cpu, ours)}
+    listed, as_cpu, as_expected, ours, fine = (
+        Case("test_nn", f"T.test_{n}", "") for n in "abcde"
+    )
+    results = {case: Outcome("failed") for case in (listed, as_cpu, as_expected, ours)}
     results[fine] = Outcome("passed")
     asked = []
 
     def run_cases(cases, run, processes, seconds):
         asked.extend(cases)
-        return {case: Outcome("failed" if case == as_cpu else "passed") for case in cases}
+        on_host = {as_cpu: Outcome("failed"), as_expected: Outcome("passed", EXPECTED)}
+        return {case: on_host.get(case, Outcome("passed")) for case in cases}
 
     monkeypatch.setattr(pytorch_files, "run_cases", run_cases)
     why = pytorch_files.reasons(results, [Exclusion("test_nn", "*_a", "*", "x")], 1, 1.0)
-    assert why == {listed: "x", as_cpu: pytorch_files.BY_CPU, ours: None}
-    assert asked == [as_cpu, ours]
+    by_cpu = dict.fromkeys((as_cpu, as_expected), pytorch_files.BY_CPU)
+    assert why == {listed: "x", ours: None} | by_cpu
+    assert asked == [as_cpu, as_expected, ours]
     figures = pytorch_files.row("test_nn", 9, results, why)
-    assert list(figures.values()) == ["test_nn", 9, 4, 1, 0, 1, 1, 1, 0]
+    assert list(figures.values()) == ["test_nn", 9, 5, 1, 0, 2, 1, 1, 0]
 
 
 def test_a_file_whose_tests_are_not_listed_in_time_is_refused_with_the_reason(monkeypatch):
