@@ -133,9 +133,16 @@ at::Scalar local_scalar_dense(const Tensor& self) {
   return at::native::_local_scalar_dense_cpu(host_tensor(self, /*only_read=*/true));
 }
 
+/// PyTorch's own kernel of the in-place form looks for a kernel of the device without asking
+/// whether it has one.
+Tensor& conj_physical_in_place(Tensor& self) {
+  return self.is_complex() ? self.copy_(self.conj_physical()) : self;
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("conj_physical_", conj_physical_in_place);
   m.impl("_copy_from", copy_from);
   m.impl("_copy_from_and_resize", copy_from_and_resize);
   m.impl("_local_scalar_dense", local_scalar_dense);

@@ -186,3 +186,14 @@ def test_printing_shows_values_and_device():
 def test_copying_to_a_layout_that_does_not_exist_is_refused():
     with pytest.raises(NotImplementedError, match="layout Mkldnn"):
         torch.ones(2, 2, device=DEVICE_TYPE).to_mkldnn()
+
+
+@pytest.mark.parametrize("view", [
+    lambda t: t, torch.conj, torch._neg_view, lambda t: torch._neg_view(t.conj()),
+])  # fmt: skip
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128, torch.float32])
+def test_numbers_are_conjugated_in_place(dtype, view):
+    ours, host = sample(dtype).to(DEVICE_TYPE), sample(dtype)
+    result = view(ours).conj_physical_()
+    assert torch.equal(result.cpu(), view(host).conj_physical_())
+    assert torch.equal(ours.cpu(), host)
