@@ -3,7 +3,6 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/core/stack.h>
-#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/library.h>
 
 #include <algorithm>
@@ -252,8 +251,6 @@ void compute_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack,
   // such a call runs first, unless it writes its arguments.
   const bool known = !tensors.all_index_like || op.schema().is_mutable();
   if (known && !draws && !tensors.index_arithmetic()) check();
-  // Of an operator that is called below autograd, results that are made here are no views.
-  const c10::impl::ExcludeDispatchKeyGuard no_views(c10::DispatchKey::ADInplaceOrView);
   HostCall call;
   run_cpu_kernel(op, stack, call, is_vendors && !is_random(op.schema()));
   tensors.add(*stack, op.schema().returns().size());

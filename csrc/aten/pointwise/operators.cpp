@@ -6,6 +6,7 @@
 #include <ATen/native/TypeProperties.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/DeviceGuard.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
 #include <memory>
@@ -115,6 +116,8 @@ class PointwiseCall {
       halves.emplace_back(tensor.unsqueeze(-1).view(at::kInt));
     }
     op_.callBoxed(&halves);
+    // The result is a new tensor, also to a caller that is below autograd and not below views.
+    const c10::impl::ExcludeDispatchKeyGuard no_view(c10::DispatchKey::ADInplaceOrView);
     torch::jit::drop(stack_, count_);
     torch::jit::push(stack_, halves.back().toTensor().view(at::kDouble).squeeze(-1));
     return true;

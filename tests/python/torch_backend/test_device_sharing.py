@@ -79,7 +79,7 @@ def test_what_the_cpu_writes_is_written_to_one_of_two_lazy_clones(write):
     assert not torch._C._is_cow_tensor(clone)
 
 
-def test_a_result_of_the_cpu_is_no_view_below_autograd():
+def test_a_new_result_is_no_view_below_autograd():
     x = torch.rand(4, dtype=torch.float64, device=DEVICE_TYPE)
     with torch._C._AutoDispatchBelowAutograd():
         result = torch.where(x > 0.5, x, -x)
