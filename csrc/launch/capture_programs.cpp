@@ -56,10 +56,12 @@ void GraphCapture::add_program(const std::shared_ptr<const Kernel>& kernel,
   ProgramStep step{kernel, {}, zeroed_from};
   std::vector<std::byte*> addresses;
   for (size_t i = 0; i < arguments.size(); ++i) {
+    const bool written = kernel->program().arguments[i].written;
+    if (written) arguments[i].storage().unsafeGetStorageImpl()->mutable_data();
     const CapturedTensor place = captured(arguments[i]);
     step.arguments.push_back({place.memory, place.byte_offset});
     addresses.push_back(backing(arguments[i]));
-    if (!kernel->program().arguments[i].written) continue;
+    if (!written) continue;
     Memory& memory = memories_[place.memory];
     memory.varies = memory.has_contents = true;
     memory.is_constant = false;

@@ -70,7 +70,34 @@ def test_lazy_clones_stay_shared_where_the_cpu_only_reads():
     ),
 ])  # fmt: skip
 def test_what_the_cpu_writes_is_written_to_one_of_two_lazy_clones(write):
-    x = torch.rand(4, dtype=torch.float64, device=DEVICE_TYPE)
+    check_lazy_clone(write, torch.float64)
+
+
+WRITES = {
+    "add_": lambda x, clone: clone.add_(1),
+    "a view": lambda x, clone: clone[1:].add_(1),
+    "copy_": lambda x, clone: clone.copy_(x + 1),
+    "copy_ from the host": lambda x, clone: clone.copy_(torch.ones(4)),
+    "an element": lambda x, clone: clone.__setitem__(1, 9.0),
+    "out": lambda x, clone: torch.add(x, 1, out=clone),
+    "mv": lambda x, clone: torch.mv(torch.ones(4, 4, device=DEVICE_TYPE), clone, out=clone),
+    "sort": lambda x, clone: torch.sort(
+        x + 1, out=(clone, torch.empty(4, dtype=torch.int64, device=DEVICE_TYPE))
+    ),
+    "scatter_": lambda x, clone: clone.scatter_(0, torch.tensor([0], device=DEVICE_TYPE), 5.0),
+    "instance_norm": lambda x, clone: torch.nn.functional.instance_norm(
+        x.expand(3, 5, 4).mT * 2, clone, torch.ones_like(x), use_input_stats=True
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_what_a_kernel_writes_is_written_to_one_of_two_lazy_clones(name):
+    check_lazy_clone(WRITES[name], torch.float32)
+
+
+def check_lazy_clone(write, dtype):
+    x = torch.rand(4, dtype=dtype, device=DEVICE_TYPE)
     clone = torch._lazy_clone(x)
     before = x.cpu()
     write(x, clone)
