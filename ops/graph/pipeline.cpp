@@ -12,6 +12,7 @@
 #include "ops/graph/fuse_pointwise.h"
 #include "ops/graph/fuse_products.h"
 #include "ops/graph/fuse_rows.h"
+#include "ops/graph/gate_products.h"
 #include "ops/graph/pool_products.h"
 #include "ops/graph/round_at_source.h"
 #include "ops/graph/share_results.h"
@@ -32,6 +33,11 @@ void run_slice_batch(Graph& graph) {
   const double bytes = start * dma.bytes_per_nanosecond * static_cast<double>(dma.engines);
   run_in_slices(graph,
                 slice_batch(graph.kernels, graph.is_external, room, static_cast<int64_t>(bytes)));
+}
+
+/// Gates that the compiler's passes would keep anyway stay apart.
+void run_gate_products(Graph& graph) {
+  gate_products(graph, graph.architecture.limits.sbuf_usable.count / kForwardingParts);
 }
 
 bool same_tensors(const GraphKernel& a, const GraphKernel& b) {
@@ -55,6 +61,7 @@ constexpr GraphPass kPipeline[] = {
     {"drop_copies", GraphStage::kOrder, kFusion, {}, drop_copies},
     {"slice_batch", GraphStage::kOrder, {.forwarding = true}, {}, run_slice_batch},
     {"turn_results", GraphStage::kOrder, kFusion, {.kernels = true}, turn_results},
+    {"gate_products", GraphStage::kOrder, kFusion, {}, run_gate_products},
 };
 
 }  // namespace

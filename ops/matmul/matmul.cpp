@@ -37,7 +37,7 @@ bool rows_are_kept(const Architecture& architecture, const MatmulOperands& opera
   const auto bytes = [](const View& view) {
     return view.size(0) * view.size(1) * itemsize(view.dtype());
   };
-  const int64_t a = bytes(operands.a), b = bytes(operands.b);
+  const int64_t a = bytes(operands.a), b = std::ssize(operands.factors()) * bytes(operands.b);
   const int64_t panels = ceiling(operands.columns(), plan.columns);
   const int64_t blocks = row_blocks(architecture.limits, operands);
   return panels * a + b > a + blocks * b && can_keep_rows(architecture, operands, kStreamedRows);

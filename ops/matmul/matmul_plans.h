@@ -24,11 +24,20 @@ struct MatmulOperands {
   std::vector<View> others{};         ///< [M, N], as the addend
   EngineKind transpose_engine = EngineKind::kAuto;  ///< of operands transposed on chip: Transposer
   bool is_turned = false;  ///< the transpose of a product: its a and addend were b and a row
+  /// At most one: another product of `a`, of as many columns, without `out`. It is computed block
+  /// by block just before this one; its tile, rounded to `gate_dtype`, is the last input of
+  /// `after`.
+  std::vector<MatmulOperands> gate{};
+  Dtype gate_dtype{};
   int64_t rows() const { return a.size(0); }
   int64_t depth() const { return a.size(1); }
   int64_t columns() const { return b.size(1); }
   /// In which it multiplies: that of the operand with the larger elements.
   Dtype dtype() const { return itemsize(a.dtype()) < itemsize(b.dtype()) ? b.dtype() : a.dtype(); }
+  /// Right operands that share each tile of `a`, in the order of their products: equal layouts.
+  std::vector<View> factors() const {
+    return gate.empty() ? std::vector{b} : std::vector{gate.front().b, b};
+  }
   /// a as [K, M].
   View a_by_depth() const { return a.permute({1, 0}); }
 };

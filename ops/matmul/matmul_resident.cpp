@@ -28,7 +28,7 @@ int64_t rows_at_once(const Limits& limits, const MatmulOperands& operands) {
   return std::min(rows, operands.rows());
 }
 
-/// One panel of columns of b with the row tiles of a streaming past it.
+/// One panel of columns of each right operand with the row tiles of a streaming past them.
 class ResidentMatmul {
  public:
   ResidentMatmul(Builder& builder, const MatmulOperands& operands, const Epilogue& epilogue,
@@ -43,8 +43,9 @@ class ResidentMatmul {
     const int64_t depth = operands.depth();
     row_tile_ = limits.partitions;
     column_tile_ = std::min(product_columns(limits), operands.columns());
+    factors_ = static_cast<int>(operands.factors().size());
     panel_ = blocked_tile(builder, "b_panel", depth, std::min(plan.columns, operands.columns()),
-                          dtype, plan.ring);
+                          dtype, plan.ring * factors_);
     row_group_ = rows_at_once(limits, operands);
     rows_ = blocked_tile(builder, "a_rows", depth, row_group_, dtype, kDoubleBuffer);
     staged_columns_ = staged_columns(limits, operands, std::min(plan.columns, operands.columns()));
@@ -76,8 +77,14 @@ class ResidentMatmul {
   }
 
  private:
+  /// The same columns of all right operands.
+  struct Panels {
+    Affine first;  ///< turn of the first one in the ring
+    int64_t columns;
+  };
+
   void emit_panel(const Affine& column, int64_t columns, const Affine& index) {
-    const BlockedMatrix panel{panel_.turn(index), operands_.depth(), columns};
+    const Panels panels{index * factors_, columns};
     for_tiles_ahead(
         builder_, operands_.rows(), row_group_,
         [&](const Affine& row, int64_t rows, const Affine& group) {
@@ -85,24 +92,32 @@ class ResidentMatmul {
                         first_row_group_ + group);
           // The panel comes after the first rows, which are small and needed at once.
           if (!group.is_constant() || group.constant() != 0) return;
-          load_panel(panel, column);
+          load_panels(panels, column);
           result_.begin_panel(operands_, column, columns, index);
         },
         [&](const Affine&, int64_t count, const Affine& group) {
           const BlockedMatrix loaded = row_group(group, count);
           for (int64_t row = 0; row < count; row += row_tile_) {
             const Affine tile = group * ceiling(row_group_, row_tile_) + row / row_tile_;
-            emit_row_tile(panel, column, tile, {loaded, row, std::min(row_tile_, count - row)});
+            emit_row_tile(panels, column, tile, {loaded, row, std::min(row_tile_, count - row)});
           }
         });
   }
 
-  void load_panel(const BlockedMatrix& panel, const Affine& column) {
-    for_tiles(builder_, panel.columns, column_tile_,
+  BlockedMatrix panel_of(const Panels& panels, int factor) const {
+    return {panel_.turn(panels.first + factor), operands_.depth(), panels.columns};
+  }
+
+  void load_panels(const Panels& panels, const Affine& column) {
+    const std::vector<View> factors = operands_.factors();
+    for_tiles(builder_, panels.columns, column_tile_,
               [&](const Affine& start, int64_t count, const Affine& index) {
-                load_b_->load(operands_.b.slice(1, column + start, count),
-                              {panel.tile.slice(2, start, count), panel.rows, count},
-                              first_column_tile_ + index);
+                for (int k = 0; k < factors_; ++k) {
+                  const BlockedMatrix panel = panel_of(panels, k);
+                  load_b_->load(factors[static_cast<size_t>(k)].slice(1, column + start, count),
+                                {panel.tile.slice(2, start, count), panel.rows, count},
+                                (first_column_tile_ + index) * factors_ + k);
+                }
               });
   }
 
@@ -110,18 +125,22 @@ class ResidentMatmul {
     return {rows_.turn(first_row_group_ + group), operands_.depth(), rows};
   }
 
-  void emit_row_tile(const BlockedMatrix& panel, const Affine& panel_column, const Affine& tile,
+  void emit_row_tile(const Panels& panels, const Affine& panel_column, const Affine& tile,
                      const ColumnWindow& stationary) {
     const int64_t rows = stationary.columns;
-    const int64_t steps = ceiling(panel.columns, column_tile_);
+    const int64_t steps = ceiling(panels.columns, column_tile_);
     const bool whole = staged_columns_ > column_tile_;
     const View row = staging_.turn(first_row_tile_ + tile).slice(0, 0, rows);
-    for_tiles(builder_, panel.columns, column_tile_,
+    for_tiles(builder_, panels.columns, column_tile_,
               [&](const Affine& start, int64_t count, const Affine& index) {
                 const Affine turn = (first_row_tile_ + tile) * steps + index;
-                const View psum = psum_.turn(turn).slice(0, 0, rows).slice(1, 0, count);
-                multiply(builder_, psum, stationary, {panel, start, count});
                 const OutputTile window{tile * row_tile_, rows, panel_column + start, count};
+                View psum;
+                for (int k = 0; k < factors_; ++k) {
+                  psum = psum_.turn(turn * factors_ + k).slice(0, 0, rows).slice(1, 0, count);
+                  multiply(builder_, psum, stationary, {panel_of(panels, k), start, count});
+                  if (k + 1 < factors_) result_.evict_gate(operands_, psum, window, turn);
+                }
                 const View staged = whole
                                         ? row.slice(1, start, count)
                                         : staging_.turn(turn).slice(0, 0, rows).slice(1, 0, count);
@@ -129,8 +148,8 @@ class ResidentMatmul {
                 if (!whole) result_.store(operands_, staged, window);
               });
     if (!whole) return;
-    result_.store(operands_, row.slice(1, 0, panel.columns),
-                  {tile * row_tile_, rows, panel_column, panel.columns});
+    result_.store(operands_, row.slice(1, 0, panels.columns),
+                  {tile * row_tile_, rows, panel_column, panels.columns});
   }
 
   Builder& builder_;
@@ -140,6 +159,7 @@ class ResidentMatmul {
   Affine first_row_group_, first_row_tile_,
       first_column_tile_;  ///< of the product, counted over the batch
   int64_t row_tile_ = 0, row_group_ = 0, column_tile_ = 0, staged_columns_ = 0;
+  int factors_ = 1;  ///< right operands
   View panel_, rows_, staging_, psum_;
   std::optional<Transposer> transposer_;
   std::optional<ContractionLoader> load_a_, load_b_;
@@ -160,14 +180,16 @@ ResidentPlan plan_resident(const Architecture& architecture, const MatmulBatch& 
                          std::max(kDoubleBuffer * kWholeRow, kOutputRing * product_columns(limits) *
                                                                  itemsize(operands.out.dtype())) +
                          MatmulResult::bytes(architecture, operands) + 1024;
-  const int64_t column =
-      blocked_bytes(limits, depth, 1, dtype) + MatmulResult::bytes_per_column(limits, operands);
-  const int64_t fitting = (limits.sbuf_usable.count - others) / column;
+  const int64_t column = std::ssize(operands.factors()) * blocked_bytes(limits, depth, 1, dtype) +
+                         MatmulResult::bytes_per_column(limits, operands);
+  const int64_t step = product_columns(limits);
+  int64_t fitting = (limits.sbuf_usable.count - others) / column;
+  // Panels of two products leave room for weights of the next kernel, which load meanwhile.
+  if (!operands.gate.empty()) fitting = std::max(fitting / 2, std::min(fitting, 2 * step));
   // The next product of a batch loads while this one is multiplied.
   if (columns <= fitting) return {columns, batch.count > 1 && 2 * columns <= fitting ? 2 : 1};
   // A panel of two column tiles loads one of the next panel while the other is in use. A narrower
   // one needs a second panel, unless many row tiles make the wait short in comparison.
-  const int64_t step = product_columns(limits);
   if (fitting >= 2 * step) return {fitting / step * step, 1};
   if (operands.rows() >= 8 * limits.partitions && fitting >= limits.partitions) {
     return {fitting / limits.partitions * limits.partitions, 1};

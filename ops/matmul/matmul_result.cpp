@@ -14,6 +14,7 @@ namespace neuron_sim {
 namespace {
 
 constexpr int kTileRing = 3;
+constexpr int kGateRing = 4;  // the row tiles that the streamed plan accumulates together
 
 bool same_for_all_rows(const MatmulOperands& operands) {
   return operands.addend.present() &&
@@ -66,6 +67,11 @@ MatmulResult::MatmulResult(Builder& builder, const MatmulOperands& operands,
                                    other.dtype(), shares ? ring : kTileRing));
   }
   shared_.resize(others_.size());
+  if (!operands.gate.empty()) {
+    gate_ =
+        std::make_unique<MatmulResult>(builder, operands.gate.front(), Epilogue{}, columns, ring);
+    gates_ = builder.sbuf("gate", {limits.partitions, window}, operands.gate_dtype, kGateRing);
+  }
   if (operands.after != nullptr) {
     after_.emplace(builder, *operands.after, limits.partitions, window);
   }
@@ -94,6 +100,7 @@ MatmulResult::MatmulResult(Builder& builder, const MatmulOperands& operands,
 
 int64_t MatmulResult::bytes_per_column(const Limits& limits, const MatmulOperands& operands) {
   int64_t bytes = 0;
+  for (const MatmulOperands& gate : operands.gate) bytes += bytes_per_column(limits, gate);
   for (const View& other : operands.others) {
     if (shares_row(limits, operands, other)) bytes += itemsize(other.dtype());
   }
@@ -119,6 +126,10 @@ int64_t MatmulResult::bytes(const Architecture& architecture, const MatmulOperan
   if (operands.after != nullptr) {
     element += ExpressionEmitter::bytes_per_element({*operands.after, architecture.features});
   }
+  for (const MatmulOperands& gate : operands.gate) {
+    element += int64_t{kGateRing} * itemsize(operands.gate_dtype);
+    column += bytes(architecture, gate);
+  }
   return element * product_columns(architecture.limits) + column;
 }
 
@@ -140,6 +151,7 @@ void MatmulResult::load_column(const View& numbers, const Affine& first_tile, co
 }
 
 void MatmulResult::begin_product(const MatmulOperands& operands, const Affine& turn) {
+  if (gate_) gate_->begin_product(operands.gate.front(), turn);
   if (!columns_.present()) return;
   column_ = columns_.turn(turn);
   const int64_t partitions = builder_.limits().partitions;
@@ -157,6 +169,7 @@ void MatmulResult::begin_product(const MatmulOperands& operands, const Affine& t
 
 void MatmulResult::begin_panel(const MatmulOperands& operands, const Affine& column,
                                int64_t columns, const Affine& turn) {
+  if (gate_) gate_->begin_panel(operands.gate.front(), column, columns, turn);
   panel_column_ = column;
   const Limits& limits = builder_.limits();
   for (size_t i = 0; i < others_.size(); ++i) {
@@ -224,6 +237,7 @@ void MatmulResult::emit_after(const MatmulOperands& operands, const View& psum, 
                          .slice(1, window.column, window.columns);
     inputs.push_back(load_repeating(builder_, others_[i], hbm, turn));
   }
+  if (gate_) inputs.push_back(gate_tile(window, turn));
   after_->emit(inputs, {tile}, turn);
 }
 
@@ -242,6 +256,15 @@ void MatmulResult::add_column(const MatmulOperands& operands, const View& psum, 
                              .operand0 = number,
                              .op0 = AluOp::kAdd});
   if (operands.after != nullptr) emit_after(operands, psum, tile, window, turn);
+}
+
+View MatmulResult::gate_tile(const OutputTile& window, const Affine& turn) const {
+  return gates_.turn(turn).slice(0, 0, window.rows).slice(1, 0, window.columns);
+}
+
+void MatmulResult::evict_gate(const MatmulOperands& operands, const View& psum,
+                              const OutputTile& window, const Affine& turn) {
+  gate_->evict(operands.gate.front(), psum, gate_tile(window, turn), window, turn);
 }
 
 void MatmulResult::evict(const MatmulOperands& operands, const View& psum, const View& tile,

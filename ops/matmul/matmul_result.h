@@ -2,6 +2,7 @@
 // How tiles of a product leave PSUM: out = activation(scale * product + addend_scale * addend), or
 // an expression of that and of other operands.
 
+#include <memory>
 #include <optional>
 
 #include "ops/blocks/transposer.h"
@@ -32,6 +33,9 @@ class MatmulResult {
   /// Loads what all rows share of the columns [column, column + columns) of a panel.
   void begin_panel(const MatmulOperands& operands, const Affine& column, int64_t columns,
                    const Affine& turn);
+  /// Empties psum, the sums of the gate, whose tile waits for evict() of the same window and turn.
+  void evict_gate(const MatmulOperands& operands, const View& psum, const OutputTile& window,
+                  const Affine& turn);
   /// Empties psum into `tile`, both of the window's rows and columns; `turn` counts windows.
   void evict(const MatmulOperands& operands, const View& psum, const View& tile,
              const OutputTile& window, const Affine& turn);
@@ -49,8 +53,12 @@ class MatmulResult {
   void emit_after(const MatmulOperands& operands, const View& psum, const View& tile,
                   const OutputTile& window, const Affine& turn);
 
+  View gate_tile(const OutputTile& window, const Affine& turn) const;
+
   Builder& builder_;
-  const Epilogue& epilogue_;
+  const Epilogue epilogue_;
+  std::unique_ptr<MatmulResult> gate_;    ///< of MatmulOperands::gate, where there is one
+  View gates_;                            ///< ring: its tiles
   std::optional<RowSpreader> spreader_;   ///< of a row that all rows share
   View rows_, tiles_;                     ///< rings: panels' rows in all partitions; tiles
   std::optional<Transposer> transposer_;  ///< of the column that all columns share

@@ -78,27 +78,36 @@ class StreamedMatmul {
   }
 
   void emit_block(const OutputTile& block) {
+    const std::vector<View> factors = operands_.factors();
+    for (size_t k = 0; k < factors.size(); ++k) {
+      product_ = block_ * std::ssize(factors) + static_cast<int64_t>(k);
+      accumulate(block, factors[k]);
+      if (k == 0) result_.begin_panel(operands_, block.column, block.columns, 0);
+      empty_banks(block, k + 1 < factors.size());
+    }
+  }
+
+  void accumulate(const OutputTile& block, const View& factor) {
     const int64_t depth = operands_.depth();
     const int64_t full = depth / panel_rows_, rest = depth % panel_rows_;
     const auto rows = [&](int64_t panel) { return panel < full ? panel_rows_ : rest; };
     const int64_t panels = full + (rest > 0 ? 1 : 0);
     // Each panel is prepared before the multiplication of the previous one; the first one
     // overwrites PSUM, so it is peeled.
-    prepare(block, 0, rows(0));
-    if (panels > 1) prepare(block, 1, rows(1));
+    prepare(block, factor, 0, rows(0));
+    if (panels > 1) prepare(block, factor, 1, rows(1));
     multiply_panel(block, 0, rows(0), false);
     builder_.loop(std::max<int64_t>(full - 2, 0), [&](const Affine& panel) {
-      prepare(block, panel + 2, panel_rows_);
+      prepare(block, factor, panel + 2, panel_rows_);
       multiply_panel(block, panel + 1, panel_rows_, true);
     });
-    if (full > 1 && rest > 0) prepare(block, full, rest);
+    if (full > 1 && rest > 0) prepare(block, factor, full, rest);
     if (full > 1) multiply_panel(block, full - 1, panel_rows_, true);
     if (full > 0 && rest > 0) multiply_panel(block, full, rest, true);
-    store_block(block);
   }
 
   View result(int64_t tile, int64_t rows, int64_t columns) const {
-    return psum_.turn(block_ * row_tiles_ + tile).slice(0, 0, rows).slice(1, 0, columns);
+    return psum_.turn(product_ * row_tiles_ + tile).slice(0, 0, rows).slice(1, 0, columns);
   }
 
   void for_row_tiles(int64_t rows,
@@ -115,17 +124,17 @@ class StreamedMatmul {
     return {part.slice(2, 0, rows), depth, rows};
   }
   BlockedMatrix b_panel(const OutputTile& block, const Affine& panel, int64_t depth) const {
-    const Affine turn = block_ * ceiling(operands_.depth(), panel_rows_) + panel;
+    const Affine turn = product_ * ceiling(operands_.depth(), panel_rows_) + panel;
     return {b_panel_.turn(turn).slice(2, 0, block.columns), depth, block.columns};
   }
 
-  void prepare(const OutputTile& block, const Affine& panel, int64_t depth) {
+  void prepare(const OutputTile& block, const View& factor, const Affine& panel, int64_t depth) {
     const Affine first = panel * panel_rows_;
     if (!keeps_rows_) {
       load_a_->load(operands_.a_by_depth().slice(0, first, depth).slice(1, block.row, block.rows),
                     a_panel(block.rows, panel, depth), panel);
     }
-    load_b_->load(operands_.b.slice(0, first, depth).slice(1, block.column, block.columns),
+    load_b_->load(factor.slice(0, first, depth).slice(1, block.column, block.columns),
                   b_panel(block, panel, depth), panel);
   }
 
@@ -138,13 +147,14 @@ class StreamedMatmul {
     });
   }
 
-  void store_block(const OutputTile& block) {
-    result_.begin_panel(operands_, block.column, block.columns, 0);
+  void empty_banks(const OutputTile& block, bool of_gate) {
     for_row_tiles(block.rows, [&](int64_t tile, int64_t row, int64_t rows) {
       const OutputTile window{block.row + row, rows, block.column, block.columns};
+      const View psum = result(tile, rows, block.columns);
+      if (of_gate) return result_.evict_gate(operands_, psum, window, tile);
       const View staged =
           staging_.turn(block_ * row_tiles_ + tile).slice(0, 0, rows).slice(1, 0, block.columns);
-      result_.evict(operands_, result(tile, rows, block.columns), staged, window, tile);
+      result_.evict(operands_, psum, staged, window, tile);
       result_.store(operands_, staged, window);
     });
   }
@@ -155,7 +165,7 @@ class StreamedMatmul {
   const int64_t panel_rows_;
   const bool keeps_rows_;
   int64_t row_tile_ = 0, row_tiles_ = 0;
-  Affine block_ = 0;  ///< counts blocks of the same rows, to rotate rings
+  Affine block_ = 0, product_ = 0;  ///< count blocks of the same rows, to rotate rings
   View a_panel_, b_panel_, staging_, psum_;
   std::optional<Transposer> transposer_;
   std::optional<ContractionLoader> load_a_, load_b_;

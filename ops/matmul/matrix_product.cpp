@@ -33,6 +33,23 @@ std::optional<Activation> only_function(const Expression& expression) {
   return of_input ? std::optional(last.activation) : std::nullopt;
 }
 
+/// `options.after` of the sums themselves: the function comes first. Empty where nothing is
+/// applied.
+std::optional<Expression> applied(const MatrixProductOptions& options) {
+  const bool plain = options.activation == Activation::kIdentity;
+  const auto input_of = [&](Expression& target, size_t input) {
+    const ElementValue value = target.input(static_cast<int>(input));
+    return input > 0 || plain ? value : call(options.activation, value);
+  };
+  if (!options.after.results().empty()) {
+    return reading_sums_once(with_inputs(options.after, input_of));
+  }
+  if (plain) return std::nullopt;
+  Expression function;
+  function.add_result(input_of(function, 0));
+  return function;
+}
+
 /// The operands of each product in turn.
 class Products {
  public:
@@ -40,25 +57,22 @@ class Products {
   /// transposed.
   Products(const HbmTensor& a, const HbmTensor& b, const HbmTensor& out,
            const std::vector<HbmTensor>& more, const MatrixProductOptions& options, bool is_turned)
-      : tensors_{a, b, out},
-        options_(options),
-        activation_(options.activation),
-        is_turned_(is_turned) {
+      : tensors_{a, out, b}, is_turned_(is_turned), own_{2, more.size(), options} {
     tensors_.insert(tensors_.end(), more.begin(), more.end());
-    has_addend_ = std::ssize(more) > options.others;
     collapse_leading();
-    if (options.after.results().empty()) return;
-    // The function comes first.
-    after_ = reading_sums_once(with_inputs(options.after, [&](Expression& target, size_t input) {
-      const ElementValue value = target.input(static_cast<int>(input));
-      const bool plain = input > 0 || options.activation == Activation::kIdentity;
-      return plain ? value : call(options.activation, value);
-    }));
-    const auto function = only_function(*after_);
+    const auto function = own_.after ? only_function(*own_.after) : std::nullopt;
     if (function && options.others == 0) {
       activation_ = *function;
-      after_.reset();
+      own_.after.reset();
     }
+  }
+
+  /// Each with a gate: its right operand, and what `more` is of the constructor.
+  void add_gate(HbmTensors operands, const MatrixProductOptions& options, Dtype dtype) {
+    gate_.emplace(tensors_.size(), operands.size() - 1, options);
+    gate_dtype_ = dtype;
+    tensors_.insert(tensors_.end(), operands.begin(), operands.end());
+    collapse_leading();
   }
 
   MatmulBatch batch(Builder& builder) const {
@@ -71,13 +85,25 @@ class Products {
   }
 
   /// What MatmulBatch applies to all products.
-  Epilogue epilogue() const { return {after_ ? Activation::kIdentity : activation_, {}, {}}; }
+  Epilogue epilogue() const { return {activation_, {}, {}}; }
 
  private:
   using Body = std::function<void(const MatmulOperands&, const Affine&)>;
 
+  /// What a product has beside a and out.
+  struct Factor {
+    Factor(size_t b, size_t count, const MatrixProductOptions& given)
+        : right(b), more(count), options(given), after(applied(given)) {}
+    bool has_addend() const { return static_cast<int64_t>(more) > options.others; }
+
+    size_t right;  ///< index of b among the tensors; `more` of them follow, an addend first
+    size_t more;
+    const MatrixProductOptions& options;
+    std::optional<Expression> after;
+  };
+
   void collapse_leading() {
-    const std::vector<int64_t>& shape = tensors_[2].shape;
+    const std::vector<int64_t>& shape = tensors_[1].shape;
     const auto leading = static_cast<std::ptrdiff_t>(shape.size() - 2);
     std::vector<std::vector<int64_t>> strides;
     for (const HbmTensor& tensor : tensors_) {
@@ -87,23 +113,32 @@ class Products {
   }
 
   MatmulOperands operands(const std::vector<Affine>& starts) const {
-    const auto matrix = [&](size_t i) {
-      const HbmTensor& tensor = tensors_[i];
-      const size_t rank = tensor.shape.size();
-      return tensor.view({tensor.shape[rank - 2], tensor.shape[rank - 1]},
-                         {tensor.strides[rank - 2], tensor.strides[rank - 1]}, starts[i]);
-    };
-    MatmulOperands result{matrix(0), matrix(1), matrix(2)};
-    if (has_addend_) result.addend = matrix(3);
-    if (after_) result.after = &*after_;
-    for (size_t i = has_addend_ ? 4 : 3; i < tensors_.size(); ++i) {
-      result.others.push_back(matrix(i));
-    }
-    result.scale = options_.scale;
-    result.addend_scale = options_.addend_scale;
-    result.transpose_engine = transpose_engine(options_.matmul);
+    MatmulOperands result = operands_of(own_, starts);
+    result.out = matrix(1, starts);
     result.is_turned = is_turned_;
+    if (gate_) result.gate = {operands_of(*gate_, starts)};
+    result.gate_dtype = gate_dtype_;
     return result;
+  }
+
+  MatmulOperands operands_of(const Factor& factor, const std::vector<Affine>& starts) const {
+    MatmulOperands result{matrix(0, starts), matrix(factor.right, starts), {}};
+    size_t next = factor.right + 1;
+    const size_t end = next + factor.more;
+    if (factor.has_addend()) result.addend = matrix(next++, starts);
+    for (; next < end; ++next) result.others.push_back(matrix(next, starts));
+    if (factor.after) result.after = &*factor.after;
+    result.scale = factor.options.scale;
+    result.addend_scale = factor.options.addend_scale;
+    result.transpose_engine = transpose_engine(factor.options.matmul);
+    return result;
+  }
+
+  View matrix(size_t i, const std::vector<Affine>& starts) const {
+    const HbmTensor& tensor = tensors_[i];
+    const size_t rank = tensor.shape.size();
+    return tensor.view({tensor.shape[rank - 2], tensor.shape[rank - 1]},
+                       {tensor.strides[rank - 2], tensor.strides[rank - 1]}, starts[i]);
   }
 
   void emit_dimension(Builder& builder, size_t index, const std::vector<Affine>& starts,
@@ -117,11 +152,12 @@ class Products {
     });
   }
 
-  std::vector<HbmTensor> tensors_;  ///< a, b, out, addend, others
-  const MatrixProductOptions& options_;
-  Activation activation_;
-  bool is_turned_, has_addend_ = false;
-  std::optional<Expression> after_;
+  std::vector<HbmTensor> tensors_;  ///< a, out, and those of each factor
+  bool is_turned_;
+  Factor own_;
+  Activation activation_ = Activation::kIdentity;  ///< instead of own_.after
+  std::optional<Factor> gate_;
+  Dtype gate_dtype_{};
   std::vector<SharedDimension> dimensions_;
 };
 
@@ -164,21 +200,32 @@ Products products_of(HbmTensors operands, HbmTensors results, const MatrixProduc
   require(std::ssize(more) - options.others == 0 || std::ssize(more) - options.others == 1,
           "a product has one addend at most");
   check_matrices(a, b, out, more);
-  const size_t rank = out.shape.size();
-  const bool by_columns = out.shape[rank - 2] > 1 && out.strides[rank - 2] == 1 &&
-                          (out.shape[rank - 1] == 1 || out.strides[rank - 1] != 1);
-  if (!by_columns) return {a, b, out, more, options, false};
+  if (!is_by_columns(out.shape, out.strides)) return {a, b, out, more, options, false};
   std::transform(more.begin(), more.end(), more.begin(), transposed);
   return {transposed(b), transposed(a), transposed(out), more, options, true};
 }
 
 }  // namespace
 
+bool is_by_columns(std::span<const int64_t> shape, std::span<const int64_t> strides) {
+  const size_t row = shape.size() - 2, column = row + 1;
+  return shape[row] > 1 && strides[row] == 1 && (shape[column] == 1 || strides[column] != 1);
+}
+
 void emit_matrix_product(Builder& builder, HbmTensors operands, HbmTensors results,
                          const MatrixProductOptions& options) {
   const Products products = products_of(operands, results, options);
   const Epilogue epilogue = products.epilogue();
   emit_matmul_batch(builder, products.batch(builder), epilogue, options.matmul);
+}
+
+void emit_gated_product(Builder& builder, HbmTensors operands, HbmTensors results,
+                        const GatedProductOptions& options) {
+  const auto own = operands.size() - static_cast<size_t>(options.gate_operands);
+  require(!is_by_columns(results[0].shape, results[0].strides), "a gated product is not turned");
+  Products products = products_of(operands.first(own), results, options.product);
+  products.add_gate(operands.subspan(own), options.gate, options.gate_dtype);
+  emit_matmul_batch(builder, products.batch(builder), products.epilogue(), options.product.matmul);
 }
 
 namespace {

@@ -12,6 +12,7 @@
 // Roofline: as matmul, plus the bytes of the addend (a bias per column: once per panel).
 
 #include <array>
+#include <span>
 
 #include "device/numerics/activation_functions.h"
 #include "ops/contract/kernel_definition.h"
@@ -41,6 +42,24 @@ void emit_matrix_product(Builder& builder, HbmTensors operands, HbmTensors resul
                          const MatrixProductOptions& options);
 
 extern const KernelDefinition<MatrixProductOptions> kMatrixProduct;
+
+/// Two products of one left operand, of which the second one takes what the first one, the gate,
+/// computes, as in down(silu(gate(x)) * up(x)).
+struct GatedProductOptions {
+  MatrixProductOptions product{};  ///< `after` has one input more: the gate
+  MatrixProductOptions gate{};
+  int64_t gate_operands = 1;  ///< the last ones: its b, if there is one, addend, and others
+  Dtype gate_dtype{};         ///< to which it is rounded
+};
+
+/// As emit_matrix_product, with the operands of both products, whose b have equal layouts. Each
+/// block of columns of the gate is computed just before the block that takes it and stays in SBUF.
+/// Every number is summed in the same order as in two kernels. Not for a result by columns.
+void emit_gated_product(Builder& builder, HbmTensors operands, HbmTensors results,
+                        const GatedProductOptions& options);
+
+/// Whether the columns of a result are contiguous, so that it is computed as its transpose.
+bool is_by_columns(std::span<const int64_t> shape, std::span<const int64_t> strides);
 
 /// Whether all of K and the tiles of the other operands have room in SBUF.
 bool product_is_resident(Builder& builder, HbmTensors operands, HbmTensors results,
