@@ -162,12 +162,21 @@ GraphProgram joined(const Architecture& architecture, const std::string& name,
   return {.program = whole.finish(), .arguments = std::move(memories.arguments)};
 }
 
-/// A program that went through the compiler's passes, and its time; none where they changed
-/// nothing.
+/// A program that went through the compiler's passes, and its time and traffic; none where they
+/// changed nothing.
 struct TimedProgram {
   GraphProgram built;
-  std::optional<Picoseconds> body;
+  std::optional<Timing> timing;
 };
+
+/// Whether a program without a pass is the better one: it is shorter, and not just by a difference
+/// far below the accuracy of simulated times while the pass saves traffic.
+bool is_better(const Timing& without, const Timing& with, const GraphPass& pass) {
+  constexpr int64_t kAlike = 500;  // programs that differ by less than this part
+  const bool moves_more = pass.saves_bytes && without.dma_bytes > with.dma_bytes;
+  const Picoseconds gained = with.body - without.body;
+  return moves_more ? gained * kAlike > with.body : gained > Picoseconds{};
+}
 
 TimedProgram compiled(const Graph& graph, const std::string& name, const PassSettings& passes) {
   const std::vector<GraphKernel>& kernels = graph.kernels;
@@ -183,14 +192,14 @@ TimedProgram compiled(const Graph& graph, const std::string& name, const PassSet
   built.skipped_passes = std::move(compiled.skipped_passes);
   built.program = std::move(compiled.program);
   if (built.program == plain) return {std::move(built), std::nullopt};
-  Picoseconds body = simulate(*built.program).body;
+  Timing timing = simulate(*built.program);
   // The order of the kernels' authors is sometimes better than the scheduler's.
-  if (const Picoseconds as_written = simulate(*plain).body; as_written < body) {
-    body = as_written;
+  if (Timing as_written = simulate(*plain); as_written.body < timing.body) {
+    timing = std::move(as_written);
     built.program = plain;
     built.unchanged = "it is shorter without them";
   }
-  return {std::move(built), body};
+  return {std::move(built), std::move(timing)};
 }
 
 }  // namespace
@@ -213,12 +222,12 @@ GraphProgram build_graph_program(const Architecture& architecture, const std::st
   TimedProgram shortest = compiled(ordered, name, options.passes);
   std::set<const GraphPass*> left_out;
   for (const GraphPass* const pass : choices) {
-    if (!shortest.body) break;
+    if (!shortest.timing) break;
     left_out.insert(pass);
     Graph alternative = fused;
     run_graph_stage(GraphStage::kOrder, alternative, options, left_out);
     TimedProgram without = compiled(alternative, name, options.passes);
-    if (without.body && *without.body < *shortest.body) {
+    if (without.timing && is_better(*without.timing, *shortest.timing, *pass)) {
       shortest = std::move(without);
     } else {
       left_out.erase(pass);

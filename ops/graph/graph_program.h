@@ -44,7 +44,7 @@ struct GraphProgram {
 /// Emits the kernels in their order into one program. Memories for which `is_external` holds are
 /// arguments: they have contents before, or are read after the program. All others are scratch
 /// tensors. Choices between equal results (GraphStage::kOrder) are weighed by the time of the whole
-/// program. KernelError as the kernels' own emit functions raise it.
+/// program; GraphPass::saves_bytes. KernelError as the kernels' own emit functions raise it.
 GraphProgram build_graph_program(const Architecture& architecture, const std::string& name,
                                  std::vector<GraphKernel> kernels,
                                  const std::function<bool(size_t memory)>& is_external,

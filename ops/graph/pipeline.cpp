@@ -46,7 +46,7 @@ bool same_tensors(const GraphKernel& a, const GraphKernel& b) {
 
 constexpr GraphNeeds kFusion{.fusion = true};
 constexpr GraphStage kFusions = GraphStage::kFusions;
-// name, stage, what it needs, what it keeps, how it runs
+// name, stage, what it needs, what it keeps, how it runs, whether fewer bytes decide
 constexpr GraphPass kPipeline[] = {
     {"cast_in_products", GraphStage::kConstants, kFusion, {}, cast_in_products},
     {"drop_unread_results", kFusions, {}, {.kernels = true}, drop_unread_results},
@@ -61,7 +61,7 @@ constexpr GraphPass kPipeline[] = {
     {"drop_copies", GraphStage::kOrder, kFusion, {}, drop_copies},
     {"slice_batch", GraphStage::kOrder, {.forwarding = true}, {}, run_slice_batch},
     {"turn_results", GraphStage::kOrder, kFusion, {.kernels = true}, turn_results},
-    {"gate_products", GraphStage::kOrder, kFusion, {}, run_gate_products},
+    {"gate_products", GraphStage::kOrder, kFusion, {}, run_gate_products, true},
 };
 
 }  // namespace

@@ -37,6 +37,9 @@ struct GraphPass {
   GraphNeeds needs;
   GraphKeeps keeps;
   void (*run)(Graph& graph);
+  /// Of a choice: whether it stays where the program moves more bytes without it and is hardly
+  /// shorter.
+  bool saves_bytes = false;
 };
 
 /// All passes in the order in which they run.
