@@ -22,17 +22,17 @@ namespace row_loops {
 inline constexpr int64_t kBlock = 16;
 
 /// Whether a block may be written after it has been read: the rows are the same or apart.
-inline bool same_or_apart(const float* source, const float* target, int64_t count) {
+template <typename Value>
+bool same_or_apart(const Value* source, const Value* target, int64_t count) {
   return source == target || source + count <= target || target + count <= source;
 }
 
 /// One row, in blocks of constant length, for which the compiler needs no loop.
-template <typename Function>
-inline void map_row(const float* first, float second, float* result, int64_t count,
-                    Function function) {
+template <typename Value, typename Second, typename Function>
+void map_row(const Value* first, Second second, Value* result, int64_t count, Function function) {
   int64_t i = 0;
   for (; same_or_apart(first, result, count) && i + kBlock <= count; i += kBlock) {
-    float block[kBlock];
+    Value block[kBlock];
     for (int64_t l = 0; l < kBlock; ++l) block[l] = function(first[i + l], second);
     std::memcpy(result + i, block, sizeof block);
   }

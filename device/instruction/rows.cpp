@@ -257,6 +257,18 @@ void copy_row(const Access& source, int64_t source_partition, const Access& targ
                source.elements());
 }
 
+bool are_words(bool bitwise, std::initializer_list<const Access*> operands) {
+  return std::all_of(operands.begin(), operands.end(), [bitwise](const Access* access) {
+    return access->dtype == Dtype::kInt32 || (bitwise && itemsize(access->dtype) == 4);
+  });
+}
+
+Access as_words(const Access& access) {
+  Access words = access;
+  words.dtype = Dtype::kFloat32;
+  return words;
+}
+
 void cast_row(const Access& source, int64_t source_partition, const Access& target,
               int64_t target_partition, bool exact) {
   if (exact && source.dtype == target.dtype) {

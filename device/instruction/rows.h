@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <type_traits>
 #include <vector>
 
@@ -120,6 +121,12 @@ class RowWriter {
   RowPattern pattern_;
   float* buffer_ = nullptr;
 };
+
+/// Whether an integer operator may run on the bits of float rows (alu::on_words): of int32, a
+/// bitwise one also of other elements of four bytes.
+bool are_words(bool bitwise, std::initializer_list<const Access*> operands);
+/// An operand of four bytes per element, whose bits pass as those of fp32 do.
+Access as_words(const Access& access);
 
 /// Bit-exact copy of one partition between operands of equal itemsize and element count.
 void copy_row(const Access& source, int64_t source_partition, const Access& target,

@@ -2,20 +2,18 @@
 
 #include "device/base/errors.h"
 #include "device/instruction/checks.h"
-#include "device/instruction/rows.h"
+#include "device/instruction/row_loops.h"
 #include "device/numerics/alu.h"
 
 namespace neuron_sim {
 namespace {
 
-template <typename Value, typename Function>
-void map_values(Function function, bool reverse, const Value* data, Value operand, Value* result,
+template <typename Value, typename Operand, typename Function>
+void map_values(Function function, bool reverse, const Value* data, Operand operand, Value* result,
                 int64_t count) {
-  if (reverse) {
-    for (int64_t i = 0; i < count; ++i) result[i] = function(operand, data[i]);
-  } else {
-    for (int64_t i = 0; i < count; ++i) result[i] = function(data[i], operand);
-  }
+  if (!reverse) return row_loops::map_row(data, operand, result, count, function);
+  const auto reversed = [function](Value value, Operand first) { return function(first, value); };
+  row_loops::map_row(data, operand, result, count, reversed);
 }
 
 }  // namespace
@@ -31,6 +29,13 @@ void map_row(const ScalarStage& stage, const int64_t* data, int64_t operand, int
              int64_t count) {
   alu::with_integer_operator(stage.op, [&](auto function) {
     map_values(function, stage.reverse, data, operand, result, count);
+  });
+}
+
+void map_words(const ScalarStage& stage, const float* data, int64_t operand, float* result,
+               int64_t count) {
+  alu::with_integer_operator(stage.op, [&](auto function) {
+    map_values(alu::on_words(function), stage.reverse, data, operand, result, count);
   });
 }
 

@@ -23,6 +23,9 @@ void map_row(const ScalarStage& stage, const float* data, float operand, float* 
 /// The row of one partition in integers, exact. SimulatorBug unless is_exact_on_integers(stage.op).
 void map_row(const ScalarStage& stage, const int64_t* data, int64_t operand, int64_t* result,
              int64_t count);
+/// The same on the int32 in the bits of floats, whose results wrap.
+void map_words(const ScalarStage& stage, const float* data, int64_t operand, float* result,
+               int64_t count);
 /// The element of a [P, 1] tile, widened to fp32, or the constant rounded to fp32.
 float scalar_operand(const Access& tile, double constant, int64_t partition);
 

@@ -3,8 +3,10 @@
 // loop; unary operators ignore the second.
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "device/base/errors.h"
 #include "device/numerics/operators.h"
@@ -133,6 +135,22 @@ void with_integer_operator(AluOp op, Body body) {
     case AluOp::kRelu: return body(Relu());
     default: require(false, "the operator is not exact on integers");
   }
+}
+
+/// An operator that is exact on integers, on the int32 in the bits of floats; an int64_t operand is
+/// one as it stands. Bitwise operators and those whose result wraps depend on no more bits.
+template <typename Function>
+auto on_words(Function function) {
+  const auto integer = [](auto value) {
+    if constexpr (std::is_same_v<decltype(value), float>) {
+      return int64_t{std::bit_cast<int32_t>(value)};
+    } else {
+      return value;
+    }
+  };
+  return [=](auto a, auto b) {
+    return std::bit_cast<float>(static_cast<uint32_t>(function(integer(a), integer(b))));
+  };
 }
 
 }  // namespace neuron_sim::alu

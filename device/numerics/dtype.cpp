@@ -134,6 +134,36 @@ void store_as_integer(const float* source, std::byte* target, int64_t stride, in
   });
 }
 
+/// Four numbers as narrow_wide_integer() narrows them. The processor rounds to nearest even, and
+/// gives its lowest int32 for NaN and beyond either end.
+template <typename Integer>
+__m128i narrow_four(__m128 values) {
+  constexpr float kHalf = 2147483648.0f;
+  const __m128 upper = _mm_cmpge_ps(values, _mm_set1_ps(kHalf));
+  if constexpr (std::is_signed_v<Integer>) {
+    const __m128i saturated = _mm_xor_si128(_mm_cvtps_epi32(values), _mm_castps_si128(upper));
+    return _mm_and_si128(saturated, _mm_castps_si128(_mm_cmpord_ps(values, values)));
+  } else {
+    const __m128 lower = _mm_sub_ps(values, _mm_and_ps(upper, _mm_set1_ps(kHalf)));
+    const __m128i top = _mm_slli_epi32(_mm_castps_si128(upper), 31);
+    const __m128i beyond = _mm_castps_si128(_mm_cmpge_ps(values, _mm_set1_ps(2 * kHalf)));
+    const __m128i saturated = _mm_or_si128(_mm_xor_si128(_mm_cvtps_epi32(lower), top), beyond);
+    return _mm_and_si128(saturated, _mm_castps_si128(_mm_cmpgt_ps(values, _mm_setzero_ps())));
+  }
+}
+
+/// int32 or uint32, gapless ones four at a time.
+template <typename Integer>
+void store_wide_integers(const float* source, std::byte* target, int64_t stride, int64_t count) {
+  constexpr int64_t kLanes = 4;
+  int64_t i = 0;
+  for (; stride == int64_t{sizeof(Integer)} && i + kLanes <= count; i += kLanes) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(target + i * stride),
+                     narrow_four<Integer>(_mm_loadu_ps(source + i)));
+  }
+  store_as_integer<Integer>(source + i, target + i * stride, stride, count - i);
+}
+
 template <typename Element>
 void fill(std::byte* target, Element element, int64_t stride, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
@@ -225,10 +255,10 @@ void store_floats(const float* source, std::byte* target, Dtype dtype, int64_t s
       });
     case Dtype::kInt8: return store_as_integer<int8_t>(source, target, stride, count);
     case Dtype::kInt16: return store_as_integer<int16_t>(source, target, stride, count);
-    case Dtype::kInt32: return store_as_integer<int32_t>(source, target, stride, count);
+    case Dtype::kInt32: return store_wide_integers<int32_t>(source, target, stride, count);
     case Dtype::kUint8: return store_as_integer<uint8_t>(source, target, stride, count);
     case Dtype::kUint16: return store_as_integer<uint16_t>(source, target, stride, count);
-    case Dtype::kUint32: return store_as_integer<uint32_t>(source, target, stride, count);
+    case Dtype::kUint32: return store_wide_integers<uint32_t>(source, target, stride, count);
     case Dtype::kFloat8E4m3: return store_fp8<fc::E4m3>(source, target, stride, count);
     case Dtype::kFloat8E5m2: return store_fp8<fc::E5m2>(source, target, stride, count);
     case Dtype::kFloat8E4m3fn: return store_fp8<fc::E4m3fn>(source, target, stride, count);

@@ -160,43 +160,59 @@ bool computes_integers(const Instance& instance) {
          is_integer_operand(instance.operand(kOperand1), stage(instance, 1));
 }
 
-/// The two operations stay separate loops, so that no compiler fuses them into one rounding.
-void run_floats(const Instance& instance) {
-  const Access& dst = instance.operand(kDst);
+/// Partition by partition: `operand(stage, p)` is the number of a stage, and map(stage, data,
+/// number, result, count) computes a row. The two operations stay separate loops, so that no
+/// compiler fuses them into one rounding.
+template <typename OperandOf, typename Map>
+void run_rows(const Instance& instance, const Access& dst, const Access& data, OperandOf operand,
+              Map map) {
   const ScalarStage stages[] = {stage(instance, 0), stage(instance, 1)};
   RowScratch& scratch = row_scratch();
   const int64_t count = dst.elements();
-  const RowReader read(instance.operand(kData), scratch.first);
+  const RowReader read(data, scratch.first);
   const RowWriter writer(dst, scratch.result);
   for (int64_t p = 0; p < dst.partitions; ++p) {
     // Both before anything is written: dst may hold the operands.
-    const float operand0 = scalar_operand(instance.operand(kOperand0), stages[0].constant, p);
-    const float operand1 = scalar_operand(instance.operand(kOperand1), stages[1].constant, p);
-    const float* data = read(p);
-    float* result = writer.target(p);
-    map_row(stages[0], data, operand0, result, count);
-    if (stages[1].op != AluOp::kNone) map_row(stages[1], result, operand1, result, count);
+    const auto operand0 = operand(0, p), operand1 = operand(1, p);
+    float* const result = writer.target(p);
+    map(stages[0], read(p), operand0, result, count);
+    if (stages[1].op != AluOp::kNone) map(stages[1], result, operand1, result, count);
     writer.write(p, result);
   }
 }
 
+void run_floats(const Instance& instance) {
+  const auto operand = [&](int index, int64_t partition) {
+    return scalar_operand(instance.operand(kOperand0 + index),
+                          instance.attribute(kConstant0 + index * kPerStage).real(), partition);
+  };
+  const auto map = [](const ScalarStage& stage, const float* data, float number, float* result,
+                      int64_t count) { map_row(stage, data, number, result, count); };
+  run_rows(instance, instance.operand(kDst), instance.operand(kData), operand, map);
+}
+
 void run_integers(const Instance& instance) {
-  const Access& dst = instance.operand(kDst);
+  const Access &dst = instance.operand(kDst), &data = instance.operand(kData);
   const ScalarStage stages[] = {stage(instance, 0), stage(instance, 1)};
   RowScratch& scratch = row_scratch();
-  const int64_t count = dst.elements();
-  scratch.result_integers.resize(static_cast<size_t>(count));
-  int64_t* result = scratch.result_integers.data();
-  auto operand = [&](int index, int64_t partition) {
+  const auto operand = [&](int index, int64_t partition) {
     const Access& access = instance.operand(kOperand0 + index);
     return access.present() ? read_integer_row(access, partition, scratch.second_integers)[0]
                             : static_cast<int64_t>(stages[index].constant);
   };
+  const bool bitwise = is_bitwise(stages[0].op);
+  // Between two arithmetic operators nothing wraps.
+  if ((bitwise || stages[1].op == AluOp::kNone) && are_words(bitwise, {&dst, &data})) {
+    return run_rows(instance, as_words(dst), as_words(data), operand, map_words);
+  }
+  const int64_t count = dst.elements();
+  scratch.result_integers.resize(static_cast<size_t>(count));
+  int64_t* result = scratch.result_integers.data();
   for (int64_t p = 0; p < dst.partitions; ++p) {
-    const int64_t* data = read_integer_row(instance.operand(kData), p, scratch.first_integers);
+    const int64_t* row = read_integer_row(data, p, scratch.first_integers);
     const int64_t operand0 = operand(0, p);
     const int64_t operand1 = operand(1, p);
-    map_row(stages[0], data, operand0, result, count);
+    map_row(stages[0], row, operand0, result, count);
     if (stages[1].op != AluOp::kNone) map_row(stages[1], result, operand1, result, count);
     write_integer_row(dst, p, result);
   }

@@ -94,20 +94,17 @@ void run_integers(const Instance& instance, AluOp op) {
   });
 }
 
-void run(const Instance& instance) {
-  const AluOp op = instance.attribute(kOp).as<AluOp>();
-  const Access& dst = instance.operand(kDst);
-  const bool exact =
-      instance.engine == EngineKind::kGpSimd && is_exact_on_integers(op) &&
-      all_32bit_integers(dst.dtype, instance.operand(kData1).dtype, instance.operand(kData2).dtype);
-  if (exact || is_bitwise(op)) return run_integers(instance, op);
+/// with_operator(body) calls body(functor on two floats).
+template <typename WithOperator>
+void run_rows(const Access& dst, const Access& data1, const Access& data2,
+              WithOperator with_operator) {
   RowScratch& scratch = row_scratch();
   const int64_t count = dst.elements();
-  const RowReader first_row(instance.operand(kData1), scratch.first);
-  const RowReader second_row(instance.operand(kData2), scratch.second);
+  const RowReader first_row(data1, scratch.first);
+  const RowReader second_row(data2, scratch.second);
   const RowWriter writer(dst, scratch.result);
   const bool repeats = second_row.repeats();
-  alu::with_float_operator(op, [&](auto function) {
+  with_operator([&](auto function) {
     const auto map = [&](const RowPairs& rows) {
       repeats ? map_rows<true>(rows, function) : map_rows<false>(rows, function);
     };
@@ -116,12 +113,33 @@ void run(const Instance& instance) {
       return map({first_row.rows(), second_row.rows(), writer.rows(), dst.partitions, count});
     }
     for (int64_t p = 0; p < dst.partitions; ++p) {
-      const float repeated = repeats ? read_scalar(instance.operand(kData2), p) : 0;
+      const float repeated = repeats ? read_scalar(data2, p) : 0;
       float* const result = writer.target(p);
       map({{first_row(p)}, {repeats ? &repeated : second_row(p)}, {result}, 1, count});
       writer.write(p, result);
     }
   });
+}
+
+void run_words(const Instance& instance, AluOp op) {
+  run_rows(as_words(instance.operand(kDst)), as_words(instance.operand(kData1)),
+           as_words(instance.operand(kData2)), [op](auto body) {
+             alu::with_integer_operator(op, [&](auto function) { body(alu::on_words(function)); });
+           });
+}
+
+void run(const Instance& instance) {
+  const AluOp op = instance.attribute(kOp).as<AluOp>();
+  const Access &dst = instance.operand(kDst), &data1 = instance.operand(kData1),
+               &data2 = instance.operand(kData2);
+  const bool bitwise = is_bitwise(op);
+  const bool exact = instance.engine == EngineKind::kGpSimd && is_exact_on_integers(op) &&
+                     all_32bit_integers(dst.dtype, data1.dtype, data2.dtype);
+  if (exact || bitwise) {
+    const bool words = are_words(bitwise, {&dst, &data1, &data2});
+    return words ? run_words(instance, op) : run_integers(instance, op);
+  }
+  run_rows(dst, data1, data2, [op](auto body) { alu::with_float_operator(op, body); });
 }
 
 /// Both inputs in SBUF (docs/hardware_facts.md#tensor_tensor).

@@ -64,24 +64,27 @@ int64_t constant_bits(double constant, Dtype dtype) {
 
 /// Among elements of four bytes, whose bits pass as those of fp32 do.
 void run_words(const Instance& instance, bool wanted, uint32_t constant) {
-  Access dst = instance.operand(kDst), src = instance.operand(kSrc);
+  const Access dst = as_words(instance.operand(kDst));
+  const bool given = instance.operand(kSrc).present();
+  const Access src = as_words(instance.operand(given ? kSrc : kDst));
   Access predicate = instance.operand(kPredicate);
-  dst.dtype = src.dtype = Dtype::kFloat32;
-  if (itemsize(predicate.dtype) == itemsize(dst.dtype)) predicate.dtype = Dtype::kFloat32;
+  if (itemsize(predicate.dtype) == 4) predicate = as_words(predicate);
   RowScratch& scratch = row_scratch();
   const auto count = static_cast<size_t>(dst.elements());
-  const RowReader predicates(predicate, scratch.first);
-  scratch.second.assign(count, std::bit_cast<float>(constant));
+  const RowReader predicates(predicate, scratch.first), sources(src, scratch.second),
+      olds(dst, scratch.third);
+  scratch.result.resize(count);
+  float* const result = scratch.result.data();
   for (int64_t p = 0; p < dst.partitions; ++p) {
-    const float* const chosen = predicates(p);
-    const float* const given =
-        src.present() ? read_row(src, p, scratch.second) : scratch.second.data();
-    const float* const old = read_row(dst, p, scratch.result);
-    scratch.result.resize(count);
-    float* const result = scratch.result.data();
-    for (size_t i = 0; i < count; ++i) {
-      result[i] = (std::bit_cast<uint32_t>(chosen[i]) != 0) == wanted ? given[i] : old[i];
-    }
+    const float *const chosen = predicates(p), *const source = sources(p), *const old = olds(p);
+    const auto choose = [&](auto value) {
+      for (size_t i = 0; i < count; ++i) {
+        const float other = value(i), own = old[i];  // both are read, whichever is chosen
+        result[i] = (std::bit_cast<uint32_t>(chosen[i]) != 0) == wanted ? other : own;
+      }
+    };
+    given ? choose([&](size_t i) { return source[i]; })
+          : choose([&](size_t) { return std::bit_cast<float>(constant); });
     write_row(dst, p, result);
   }
 }
