@@ -18,18 +18,16 @@ namespace {
 // Instances per graph of a program too long to keep.
 constexpr size_t kWindow = 8192;
 
-/// Runs one graph on all threads of a pool. Ready instances are taken in program order.
+/// Runs one graph on all threads of a pool. Ready nodes are taken in program order.
 class GraphRun {
  public:
-  GraphRun(const Program& program, const InstanceGraph& graph)
-      : program_(program),
-        graph_(graph),
-        waits_(std::make_unique<std::atomic<int32_t>[]>(graph.instances.size())) {
-    for (size_t i = 0; i < graph.instances.size(); ++i) {
+  explicit GraphRun(const InstanceGraph& graph)
+      : graph_(graph), waits_(std::make_unique<std::atomic<int32_t>[]>(graph.nodes())) {
+    for (size_t i = 0; i < graph.nodes(); ++i) {
       waits_[i].store(graph.waits[i], std::memory_order_relaxed);
       if (graph.waits[i] == 0) ready_.push(static_cast<uint32_t>(i));
     }
-    left_ = graph.instances.size();
+    left_ = graph.nodes();
   }
 
   /// One thread's share. Only the caller's, `worker` 0, can be interrupted; the others then stop.
@@ -39,10 +37,8 @@ class GraphRun {
       std::vector<uint32_t> released;
       uint32_t id = 0;
       while (take(worker, released, id)) {
-        const PlannedInstance& instance = graph_.instances[id];
         if (worker == 0) poll_interruption();
-        runner.run(program_.instructions[instance.instruction],
-                   graph_.locations.data() + instance.first_location, graph_.replaced_of(instance));
+        runner.run(graph_, id);
         released.clear();
         for (uint32_t s = graph_.first_successor[id]; s < graph_.first_successor[id + 1]; ++s) {
           const uint32_t next = graph_.successors[s];
@@ -56,8 +52,7 @@ class GraphRun {
   }
 
  private:
-  /// Hands in the instances that the last one released, takes the first ready one. False at the
-  /// end.
+  /// Hands in the nodes that the last one released, takes the first ready one. False at the end.
   bool take(int worker, const std::vector<uint32_t>& released, uint32_t& id) {
     std::unique_lock lock(mutex_);
     for (const uint32_t next : released) ready_.push(next);
@@ -84,7 +79,6 @@ class GraphRun {
     available_.notify_all();
   }
 
-  const Program& program_;
   const InstanceGraph& graph_;
   std::unique_ptr<std::atomic<int32_t>[]> waits_;
   std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> ready_;
@@ -102,7 +96,7 @@ struct Storage {
 
 void run_graph(const Program& program, const InstanceGraph& graph, const Storage& storage,
                ThreadPool& pool) {
-  GraphRun run(program, graph);
+  GraphRun run(graph);
   pool.run([&](int worker) {
     InstanceRunner runner(program, storage.memories, storage.arguments);
     run.work(worker, runner);
@@ -140,11 +134,9 @@ ControlLog run_serial(const Program& program, const ExecutionPlan& plan, Instanc
                       RunObserver* observer) {
   if (plan.resolved && observer == nullptr) {
     ControlLog log;
-    for (const PlannedInstance& instance : plan.graph.instances) {
+    for (size_t node = 0; node < plan.graph.nodes(); ++node) {
       poll_interruption();
-      runner.run(program.instructions[instance.instruction],
-                 plan.graph.locations.data() + instance.first_location,
-                 plan.graph.replaced_of(instance));
+      runner.run(plan.graph, node);
       if (runner.moved_rows() >= 0) log.values.push_back(runner.moved_rows());
     }
     return log;

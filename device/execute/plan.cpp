@@ -12,6 +12,7 @@
 #include "device/execute/loads_in_place.h"
 #include "device/execute/read_ahead.h"
 #include "device/execute/stores_in_place.h"
+#include "device/execute/strips.h"
 #include "device/program/cursor.h"
 
 namespace neuron_sim {
@@ -143,31 +144,36 @@ void GraphBuilder::add(uint32_t index, const int64_t* variables) {
   State& state = *state_;
   const size_t first = state.graph.locations.size();
   append(state.program, index, variables, state.graph);
-  add_dependencies(index, first);
+  add_dependencies(index, first, false);
 }
 
-void GraphBuilder::add(uint32_t index, const Location* locations) {
+void GraphBuilder::add(uint32_t index, const Location* locations, bool joins) {
   poll_interruption();
   InstanceGraph& graph = state_->graph;
   const size_t first = graph.locations.size();
   graph.instances.push_back({index, static_cast<uint32_t>(first)});
   const int count = state_->program.instructions[index].operand_count;
   graph.locations.insert(graph.locations.end(), locations, locations + count);
-  add_dependencies(index, first);
+  add_dependencies(index, first, joins);
 }
 
-void GraphBuilder::add_dependencies(uint32_t index, size_t first) {
+void GraphBuilder::add_dependencies(uint32_t index, size_t first, bool joins) {
   State& state = *state_;
+  InstanceGraph& graph = state.graph;
   const Program& program = state.program;
   const auto operands = program.operands_of(program.instructions[index]);
-  const auto id = static_cast<uint32_t>(state.graph.instances.size()) - 1;
+  if (!joins) {
+    graph.first_instance.push_back(static_cast<uint32_t>(graph.instances.size()) - 1);
+    graph.waits.push_back(0);
+  }
+  const auto id = static_cast<uint32_t>(graph.waits.size()) - 1;
   state.sources.clear();
   const auto group_of = [&](const Location& location) {
     return program.tiles[static_cast<size_t>(location.tile)].hazard_group;
   };
   for (size_t i = 0; i < operands.size(); ++i) {
     if (!operands[i].present()) continue;
-    const Location& location = state.graph.locations[first + i];
+    const Location& location = graph.locations[first + i];
     const int32_t group = group_of(location);
     if (group < 0) continue;
     state.histories.collect(static_cast<size_t>(group), region_at(operands[i], location),
@@ -175,7 +181,7 @@ void GraphBuilder::add_dependencies(uint32_t index, size_t first) {
   }
   for (size_t i = 0; i < operands.size(); ++i) {
     if (!operands[i].present()) continue;
-    const Location& location = state.graph.locations[first + i];
+    const Location& location = graph.locations[first + i];
     const int32_t group = group_of(location);
     if (group < 0) continue;
     state.histories.record(static_cast<size_t>(group), region_at(operands[i], location),
@@ -185,7 +191,7 @@ void GraphBuilder::add_dependencies(uint32_t index, size_t first) {
   std::sort(state.sources.begin(), state.sources.end());
   state.sources.erase(std::unique(state.sources.begin(), state.sources.end()), state.sources.end());
   std::erase(state.sources, id);
-  state.graph.waits.push_back(static_cast<int32_t>(state.sources.size()));
+  graph.waits.back() += static_cast<int32_t>(state.sources.size());
   for (const uint32_t source : state.sources) state.edges.emplace_back(source, id);
 }
 
@@ -193,7 +199,8 @@ InstanceGraph GraphBuilder::take() {
   State& state = *state_;
   InstanceGraph graph = std::move(state.graph);
   state.graph = {};
-  graph.first_successor.assign(graph.instances.size() + 1, 0);
+  graph.first_instance.push_back(static_cast<uint32_t>(graph.instances.size()));
+  graph.first_successor.assign(graph.waits.size() + 1, 0);
   for (const auto& [source, target] : state.edges) ++graph.first_successor[source + 1];
   for (size_t i = 1; i < graph.first_successor.size(); ++i) {
     graph.first_successor[i] += graph.first_successor[i - 1];
@@ -233,10 +240,12 @@ InstanceGraph needed_instances(const Program& program) {
   OperandsInPlace in_place;
   find_loads_in_place(program, graph.instances, graph.locations, in_place);
   find_stores_in_place(program, graph.instances, graph.locations, in_place);
-  if (in_place.omitted.empty()) return graph;
-  omit(in_place, program, graph);
-  graph.operands = std::move(in_place.operands);
-  read_ahead(program, graph);
+  if (!in_place.omitted.empty()) {
+    omit(in_place, program, graph);
+    graph.operands = std::move(in_place.operands);
+    read_ahead(program, graph);
+  }
+  graph.first_instance = find_nodes(program, graph);
   return graph;
 }
 
@@ -244,8 +253,12 @@ InstanceGraph needed_instances(const Program& program) {
 InstanceGraph graph_of(const Program& program) {
   InstanceGraph needed = needed_instances(program);
   GraphBuilder builder(program);
-  for (const PlannedInstance& instance : needed.instances) {
-    builder.add(instance.instruction, needed.locations.data() + instance.first_location);
+  for (size_t node = 0; node < needed.nodes(); ++node) {
+    bool joins = false;
+    for (const PlannedInstance& instance : needed.node(node)) {
+      builder.add(instance.instruction, needed.locations.data() + instance.first_location, joins);
+      joins = true;
+    }
   }
   InstanceGraph graph = builder.take();
   graph.instances = std::move(needed.instances);

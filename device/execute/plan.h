@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "device/execute/operands_in_place.h"
@@ -11,15 +12,22 @@
 
 namespace neuron_sim {
 
-/// Instances of a stretch of the program and the order they need.
+/// Instances of a stretch of the program and the order they need. A node is one instance, or
+/// neighbours that run strip by strip (device/execute/strips.h).
 struct InstanceGraph {
   std::vector<PlannedInstance> instances;
+  std::vector<uint32_t> first_instance;  ///< per node, one more at the end
   std::vector<Location> locations;
   std::vector<Operand> operands;  ///< that replace operands of the instructions
   std::vector<int32_t> replaced;  ///< per location: index into `operands`, or -1; empty: none is
-  std::vector<int32_t> waits;     ///< per instance: how many earlier ones it waits for
-  std::vector<uint32_t> first_successor;  ///< per instance, one more at the end
+  std::vector<int32_t> waits;     ///< per node: how many earlier ones it waits for
+  std::vector<uint32_t> first_successor;  ///< per node, one more at the end
   std::vector<uint32_t> successors;
+
+  size_t nodes() const { return first_instance.empty() ? 0 : first_instance.size() - 1; }
+  std::span<const PlannedInstance> node(size_t index) const {
+    return {instances.data() + first_instance[index], instances.data() + first_instance[index + 1]};
+  }
 
   /// Operands of an instance that are not those of its instruction.
   ReplacedOperands replaced_of(const PlannedInstance& instance) const {
@@ -59,15 +67,15 @@ class GraphBuilder {
   ~GraphBuilder();
   /// Appends an instance and the edges from the instances it must wait for.
   void add(uint32_t instruction, const int64_t* variables);
-  /// Appends an instance whose locations are known.
-  void add(uint32_t instruction, const Location* locations);
+  /// Appends an instance whose locations are known, to the last node if it `joins` that.
+  void add(uint32_t instruction, const Location* locations, bool joins);
   size_t size() const;
   /// The graph of everything added; the builder starts over.
   InstanceGraph take();
 
  private:
   struct State;
-  void add_dependencies(uint32_t instruction, size_t first_location);
+  void add_dependencies(uint32_t instruction, size_t first_location, bool joins);
   static void note_edges(State& state, uint32_t instruction, uint32_t id);
   std::unique_ptr<State> state_;
 };

@@ -5,6 +5,7 @@
 
 #include "device/analysis/register_write.h"
 #include "device/base/errors.h"
+#include "device/execute/strips.h"
 #include "device/program/meeting.h"
 
 namespace neuron_sim {
@@ -146,17 +147,85 @@ void InstanceRunner::widen(const Access& access) {
   }
 }
 
-void InstanceRunner::run(const Instruction& instruction, const Location* locations,
-                         const ReplacedOperands& replaced) {
+namespace {
+
+/// Calls `compute`, whose errors name the instruction's source line.
+template <typename Compute>
+void with_source_line(const Program& program, const Instruction& instruction, Compute compute) {
   try {
-    compute(instruction, locations, replaced);
+    compute();
   } catch (const OutOfBounds&) {
     throw;  // has its line
   } catch (const KernelError& error) {
-    const std::string line = at_source_line(program_, instruction.source_line);
+    const std::string line = at_source_line(program, instruction.source_line);
     const std::string sentence = error.what();
     if (line.empty() || sentence.find("\n  at ") != std::string::npos) throw;
     fail(sentence + line, error.kind());
+  }
+}
+
+/// `count` partitions of an operand from `first` on.
+Access strip_of(const Access& whole, int64_t first, int64_t count) {
+  Access strip = whole;
+  if (!whole.present()) return strip;
+  strip.data += first * whole.partition_stride;
+  strip.partitions = static_cast<int32_t>(count);
+  if (whole.widened != nullptr) strip.widened += first * whole.widened_partition_stride;
+  return strip;
+}
+
+}  // namespace
+
+void InstanceRunner::run(const Instruction& instruction, const Location* locations,
+                         const ReplacedOperands& replaced) {
+  with_source_line(program_, instruction, [&] { compute(instruction, locations, replaced); });
+}
+
+void InstanceRunner::run(const InstanceGraph& graph, size_t node) {
+  const std::span<const PlannedInstance> instances = graph.node(node);
+  if (instances.size() > 1) return run_strips(graph, instances);
+  const PlannedInstance& instance = instances.front();
+  run(program_.instructions[instance.instruction], graph.locations.data() + instance.first_location,
+      graph.replaced_of(instance));
+}
+
+void InstanceRunner::run_strips(const InstanceGraph& graph,
+                                std::span<const PlannedInstance> instances) {
+  whole_.clear();
+  int64_t elements = 1;
+  for (const PlannedInstance& instance : instances) {
+    const Instruction& instruction = program_.instructions[instance.instruction];
+    const ReplacedOperands replaced = graph.replaced_of(instance);
+    const auto operands = program_.operands_of(instruction);
+    const size_t first = whole_.size();
+    whole_.resize(first + instruction.type->operands.size());
+    for (size_t i = 0; i < operands.size(); ++i) {
+      Access& access = whole_[first + i];
+      resolve(replaced.at(i, operands[i]), graph.locations[instance.first_location + i], access);
+      if (access.present()) elements = std::max(elements, access.elements());
+    }
+  }
+  moved_rows_ = -1;
+  moves_ = true;
+  const int64_t partitions = whole_.front().partitions, step = strip_partitions(elements);
+  for (int64_t first = 0; first < partitions; first += step) {
+    auto whole = whole_.begin();
+    for (const PlannedInstance& instance : instances) {
+      const Instruction& instruction = program_.instructions[instance.instruction];
+      const std::span<Access> accesses(accesses_.data(), instruction.type->operands.size());
+      for (Access& access : accesses) {
+        access = strip_of(*whole++, first, std::min(step, partitions - first));
+      }
+      with_source_line(program_, instruction, [&] { call(instruction, accesses); });
+      widen_results(instruction);
+    }
+  }
+}
+
+void InstanceRunner::widen_results(const Instruction& instruction) {
+  const auto operands = program_.operands_of(instruction);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].writes() && accesses_[i].widened != nullptr) widen(accesses_[i]);
   }
 }
 
@@ -192,9 +261,7 @@ void InstanceRunner::compute(const Instruction& instruction, const Location* loc
     if (replaced.later != nullptr) resolve(*replaced.later, *replaced.later_location, later);
     call(instruction, accesses, replaced.later != nullptr ? &later : nullptr);
   }
-  for (size_t i = 0; widened && i < operands.size(); ++i) {
-    if (operands[i].writes() && accesses_[i].widened != nullptr) widen(accesses_[i]);
-  }
+  if (widened) widen_results(instruction);
 }
 
 const ReplicaGroups* InstanceRunner::groups_of(const Instruction& instruction) const {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "device/base/errors.h"
-#include "device/execute/operands_in_place.h"
+#include "device/execute/plan.h"
 #include "device/execute/rank_rendezvous.h"
 #include "device/execute/run_observer.h"
 #include "device/memory/core_memory.h"
@@ -42,6 +42,9 @@ class InstanceRunner {
   /// KernelError names the instruction's source line.
   void run(const Instruction& instruction, const Location* locations,
            const ReplacedOperands& replaced = {});
+  /// A node of a graph: its instance, or its instances on some partitions after the other
+  /// (device/execute/strips.h).
+  void run(const InstanceGraph& graph, size_t node);
   /// One direction of an exchange: `target`'s dst becomes `source`'s src.
   void receive(const Instruction& target, const Location* target_locations,
                const Instruction& source, const Location* source_locations);
@@ -71,6 +74,7 @@ class InstanceRunner {
   void resolve(const Operand& operand, const Location& location, Access& access) const;
   void compute(const Instruction& instruction, const Location* locations,
                const ReplacedOperands& replaced);
+  void run_strips(const InstanceGraph& graph, std::span<const PlannedInstance> instances);
   void call(const Instruction& instruction, std::span<const Access> accesses,
             const Access* later = nullptr);
   const ReplicaGroups* groups_of(const Instruction& instruction) const;
@@ -84,6 +88,8 @@ class InstanceRunner {
   /// What a virtual register got is in every sequencer.
   void share_register(const Instruction& instruction);
   void widen(const Access& access);
+  /// Brings the fp32 copies of what the instruction wrote up to date.
+  void widen_results(const Instruction& instruction);
 
   const Program& program_;
   std::array<CoreMemory*, kMaximumCores> memories_{};
@@ -91,6 +97,7 @@ class InstanceRunner {
   std::array<Access, kMaximumOperands> accesses_{};
   std::unique_ptr<RegisterFiles> registers_;  ///< made at the first use: most programs have none
   RankMember member_{nullptr, 0};
+  std::vector<Access> whole_;  ///< operands of the instances that run in strips
   std::vector<int32_t> rows_;
   int64_t moved_rows_ = -1;
   bool moves_ = true;

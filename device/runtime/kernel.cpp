@@ -35,9 +35,9 @@ int64_t bytes_of(const Program& program) {
 
 int64_t bytes_of(const ExecutionPlan& plan) {
   const InstanceGraph& graph = plan.graph;
-  return bytes_of(graph.instances) + bytes_of(graph.locations) + bytes_of(graph.waits) +
-         bytes_of(graph.first_successor) + bytes_of(graph.successors) + bytes_of(graph.operands) +
-         bytes_of(graph.replaced) + bytes_of(plan.fill);
+  return bytes_of(graph.instances) + bytes_of(graph.first_instance) + bytes_of(graph.locations) +
+         bytes_of(graph.waits) + bytes_of(graph.first_successor) + bytes_of(graph.successors) +
+         bytes_of(graph.operands) + bytes_of(graph.replaced) + bytes_of(plan.fill);
 }
 
 }  // namespace
