@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "device/numerics/activation_loops.h"
+#include "device/numerics/rounded_estimates.h"
 
 namespace neuron_sim::activation_functions {
 namespace {
@@ -46,9 +46,14 @@ float sine(float x) {
 
 }  // namespace
 
-bool apply_special(Activation function, const float* source, float* target, int64_t count) {
+bool apply_special(Activation function, const float* source, float* target, int64_t count,
+                   Vectors vectors) {
   const auto evaluate = [&](auto formula) {
     map(source, target, count, formula);
+    return true;
+  };
+  const auto estimate = [&](auto estimator, auto formula) {
+    map_estimated(source, target, count, vectors, estimator, formula);
     return true;
   };
   switch (function) {
@@ -60,10 +65,12 @@ bool apply_special(Activation function, const float* source, float* target, int6
     case Activation::kErf:
       return evaluate([](float x) { return static_cast<float>(std::erf(double{x})); });
     case Activation::kLog:
-      return evaluate([](float x) { return static_cast<float>(std::log(double{x})); });
-    case Activation::kSin: return evaluate(sine);
+      return estimate(LogarithmEstimate(),
+                      [](float x) { return static_cast<float>(std::log(double{x})); });
+    case Activation::kSin: return estimate(SineEstimate(), sine);
     case Activation::kArctan:
-      return evaluate([](float x) { return static_cast<float>(std::atan(double{x})); });
+      return estimate(ArcTangentEstimate(),
+                      [](float x) { return static_cast<float>(std::atan(double{x})); });
     default: return false;
   }
 }

@@ -6,12 +6,15 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "device/numerics/activation_functions.h"
 
 namespace neuron_sim::activation_functions {
 
 inline constexpr int64_t kExponentialBlock = 128;
+/// Adding 1.5 * 2^52 rounds to an integer that then sits in the low mantissa bits.
+inline constexpr double kRound = 6755399441055744.0;
 
 template <typename Function>
 void map(const float* source, float* target, int64_t count, Function function) {
@@ -34,8 +37,6 @@ inline __attribute__((always_inline)) void exponentials(double* values, int64_t 
   static_assert(kExponentialStep % (kVectors * kLanes) == 0);
   constexpr double kLog2E = 1.44269504088896340736;
   constexpr double kLn2 = 0.693147180559945309417;
-  // Adding 1.5 * 2^52 rounds to an integer that then sits in the low mantissa bits.
-  constexpr double kRound = 6755399441055744.0;
   // |r| <= ln(2) / 2: the next term is r^11 / 11! < 2^-42
   constexpr double kSeries[] = {
       1.0 / 362880.0, 1.0 / 40320.0, 1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0,
@@ -82,21 +83,6 @@ inline __attribute__((always_inline)) void exponential_block(const float* x, flo
   for (int64_t i = 0; i < length; ++i) result[i] = finish(x[i], values[i]);
 }
 
-/// Computes a block in the vectors of AVX2 or of AVX-512. Nothing is fused (-ffp-contract=off), so
-/// the bytes are those of any host.
-template <typename Argument, typename Finish>
-__attribute__((target("avx2"), flatten)) void exponential_block_avx2(const float* x, float* result,
-                                                                     int64_t length,
-                                                                     Argument argument,
-                                                                     Finish finish) {
-  exponential_block<32>(x, result, length, argument, finish);
-}
-template <typename Argument, typename Finish>
-__attribute__((target("avx512f"), flatten)) void exponential_block_avx512(
-    const float* x, float* result, int64_t length, Argument argument, Finish finish) {
-  exponential_block<64>(x, result, length, argument, finish);
-}
-
 /// The vectors of an instruction set. The bytes do not depend on them.
 enum class Vectors : uint8_t { kEveryHost, kAvx2, kAvx512 };
 inline constexpr int kVectorsCount = 3;
@@ -109,19 +95,35 @@ inline Vectors widest_vectors() {
   return widest;
 }
 
+/// Calls block(number of bytes, a constant) compiled for AVX2, or for AVX-512. Nothing is fused
+/// (-ffp-contract=off), so the bytes are those of any host.
+template <typename Block>
+__attribute__((target("avx2"), flatten)) void in_avx2(Block block) {
+  block(std::integral_constant<int, 32>());
+}
+template <typename Block>
+__attribute__((target("avx512f"), flatten)) void in_avx512(Block block) {
+  block(std::integral_constant<int, 64>());
+}
+template <typename Block>
+void in_vectors(Vectors vectors, Block block) {
+  switch (vectors) {
+    case Vectors::kAvx512: return in_avx512(block);
+    case Vectors::kAvx2: return in_avx2(block);
+    case Vectors::kEveryHost: return block(std::integral_constant<int, 16>());
+  }
+}
+
 /// target = finish(x, e^argument(x)), in blocks.
 template <typename Argument, typename Finish>
 void map_exponential(const float* source, float* target, int64_t count, Vectors vectors,
                      Argument argument, Finish finish) {
   for (int64_t start = 0; start < count; start += kExponentialBlock) {
     const int64_t length = std::min(kExponentialBlock, count - start);
-    const float* const x = source + start;
-    float* const result = target + start;
-    switch (vectors) {
-      case Vectors::kAvx512: exponential_block_avx512(x, result, length, argument, finish); break;
-      case Vectors::kAvx2: exponential_block_avx2(x, result, length, argument, finish); break;
-      case Vectors::kEveryHost: exponential_block<16>(x, result, length, argument, finish); break;
-    }
+    in_vectors(
+        vectors, [=](auto bytes) __attribute__((always_inline)) {
+          exponential_block<bytes()>(source + start, target + start, length, argument, finish);
+        });
   }
 }
 
@@ -131,6 +133,7 @@ bool apply_exponential(Activation function, const float* source, float* target, 
                        Vectors vectors = widest_vectors());
 /// Those built on the error function, logarithms, angles, and the derivatives. False when
 /// `function` is not one of them.
-bool apply_special(Activation function, const float* source, float* target, int64_t count);
+bool apply_special(Activation function, const float* source, float* target, int64_t count,
+                   Vectors vectors = widest_vectors());
 
 }  // namespace neuron_sim::activation_functions
