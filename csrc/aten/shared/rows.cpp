@@ -59,14 +59,17 @@ void run_rows(const StaticRowProgram& program, at::ArrayRef<at::Tensor> operands
 }
 
 void run_pointwise(const Expression& expression, const std::vector<at::Tensor>& operands,
-                   const at::Tensor& result) {
-  KernelCall call("pointwise", result.device());
+                   at::ArrayRef<at::Tensor> results) {
+  const at::Tensor& first = results.front();
+  KernelCall call("pointwise", first.device());
   for (const at::Tensor& operand : operands) {
     check_computable(operand.scalar_type());
-    add_expanded(call, operand, result.sizes());
+    add_expanded(call, operand, first.sizes());
   }
-  check_computable(result.scalar_type());
-  call.result(result);
+  for (const at::Tensor& result : results) {
+    check_computable(result.scalar_type());
+    call.result(result);
+  }
   call.launch(expression);
 }
 

@@ -25,7 +25,7 @@ void run_rows(const StaticRowProgram& program, at::ArrayRef<at::Tensor> operands
 
 /// result = expression(operands), element by element; operands are broadcast to the result's shape.
 void run_pointwise(const Expression& expression, const std::vector<at::Tensor>& operands,
-                   const at::Tensor& result);
+                   at::ArrayRef<at::Tensor> results);
 
 /// The dimensions of a dense tensor for kernels whose tensors are all dense in one order: one, or
 /// none, as torch's iterator merges them.

@@ -82,6 +82,33 @@ def test_recurrent_networks_and_their_gradients_equal_those_of_the_cpu(kind, bia
         torch.testing.assert_close(found.detach().cpu(), expected.detach())
 
 
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
+def test_a_step_of_a_recurrent_network_computes_its_gates_in_one_kernel(kind):
+    layer, data = kind(8, 16).to(DEVICE_TYPE), torch.randn(5, 2, 8, device=DEVICE_TYPE)
+    counts = []
+    for steps in (3, 5):
+        with torch.no_grad(), torch.neuron_sim.record_launches() as launches:
+            layer(data[:steps])
+        counts.append(len(launches))
+        assert sum(launch.operator.endswith("_cell") for launch in launches) == steps
+    assert counts[1] - counts[0] <= 2 * 4  # two products, the gates and a copy
+
+
+@pytest.mark.parametrize("kind", [nn.LSTMCell, nn.GRUCell])
+def test_a_recurrent_cell_of_a_dtype_that_the_chip_lacks_runs_on_the_cpu(kind):
+    cell = kind(3, 4, dtype=torch.float64)
+    data = torch.randn(2, 3, dtype=torch.float64)
+    expected, found = (
+        module(inputs)
+        for module, inputs in (
+            (cell, data),
+            (copy.deepcopy(cell).to(DEVICE_TYPE), data.to(DEVICE_TYPE)),
+        )
+    )
+    pick = (lambda state: state[0]) if kind is nn.LSTMCell else (lambda state: state)
+    torch.testing.assert_close(pick(found).detach().cpu(), pick(expected).detach())
+
+
 def test_an_lstm_cell_without_one_of_its_gradients():
     torch.manual_seed(0)
     here = nn.LSTMCell(3, 4)
