@@ -1,3 +1,5 @@
+#include <array>
+#include <cmath>
 #include <initializer_list>
 #include <limits>
 #include <numbers>
@@ -66,6 +68,89 @@ Value polynomial(Value x, std::initializer_list<double> coefficients) {
     sum = sum * x + *next;
   }
   return sum;
+}
+
+/// log Gamma and its derivative around 2, as series in t = x - 2 (DLMF 5.7.3): the coefficients of
+/// t^1, t^2, ... of the first, the last of which are below 2^-26 for |t| <= 1.
+constexpr size_t kGammaTerms = 23;
+
+std::array<double, kGammaTerms> gamma_coefficients() {
+  std::array<double, kGammaTerms> result{1 - std::numbers::egamma};
+  constexpr double kSummed = 1000;  // of zeta(k) - 1; the others by their integral
+  for (size_t i = 1; i < kGammaTerms; ++i) {
+    const double k = static_cast<double>(i) + 1;
+    double zeta = std::pow(kSummed + 0.5, 1 - k) / (k - 1);
+    for (double n = kSummed; n >= 2; --n) zeta += std::pow(n, -k);
+    result[i] = (i % 2 == 1 ? zeta : -zeta) / k;
+  }
+  return result;
+}
+
+/// t f(t), or the derivative of that, f with the coefficients above.
+Value gamma_series(Value t, bool derivative) {
+  static const std::array<double, kGammaTerms> coefficients = gamma_coefficients();
+  const auto coefficient = [&](size_t i) {
+    return coefficients[i] * (derivative ? static_cast<double>(i) + 1 : 1);
+  };
+  Value sum = t * coefficient(kGammaTerms - 1);
+  for (size_t i = kGammaTerms - 1; i-- > 1;) sum = (sum + coefficient(i)) * t;
+  sum = sum + coefficient(0);
+  return derivative ? sum : sum * t;
+}
+
+/// A magnitude in the ranges of log Gamma: below 1/2 and 3/2 the series serves one or two steps of
+/// its recurrence further, from 3 on Stirling's.
+struct GammaRange {
+  explicit GammaRange(Value a)
+      : low(compare(AluOp::kLess, a, 0.5)),
+        middle(compare(AluOp::kLess, a, 1.5)),
+        near(compare(AluOp::kLess, a, 3)),
+        t(select(low, a, select(middle, a - 1.0, a - 2.0))),
+        rest(a - nearest(a)) {}
+  Value low, middle, near;
+  Value t;     ///< what the series takes
+  Value rest;  ///< from the nearest integer
+};
+
+Value log_gamma(Value x) {
+  const Value a = absolute(x);
+  const GammaRange range(a);
+  const Value one = x.expression().constant(1);
+  const Value factor = select(range.low, a * (a + 1.0), select(range.middle, a, one));
+  const Value log = logarithm(select(range.near, factor, a));
+  const Value w = 1.0 / a;
+  const Value tail =
+      polynomial(w * w, {1.0 / 1188, -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12}) * w;
+  const double constant = 0.5 * std::log(2 * pi) - 0.5;
+  const Value stirling = (a - 0.5) * (log - 1.0) + constant + tail;
+  const Value positive = select(range.near, gamma_series(range.t, false) - log, stirling);
+  // Gamma(-a) Gamma(a) = -pi / (a sin(pi a)); near 0 the two have the same magnitude.
+  const Value sine = absolute(call(Activation::kSin, range.rest * pi));
+  const Value reflected = logarithm(pi / (a * sine)) - positive;
+  const Value is_reflected =
+      compare(AluOp::kLess, x, 0) * compare(AluOp::kGreater, a, 9.094947017729282e-13);  // 2^-40
+  const Value infinite = compare(AluOp::kEqual, positive, kInfinity);
+  return select(infinite, positive, select(is_reflected, reflected, positive));
+}
+
+/// The derivative of log Gamma.
+Value digamma(Value x) {
+  const Value a = absolute(x), w = 1.0 / a;
+  const GammaRange range(a);
+  const Value series = gamma_series(range.t, true);
+  const Value tail = polynomial(
+      w * w, {-1.0 / 12, 691.0 / 32760, -1.0 / 132, 1.0 / 240, -1.0 / 252, 1.0 / 120, -1.0 / 12});
+  const Value far = logarithm(a) + w * 0.5 + tail * (w * w);
+  // Of a + 1, so that 1 / a is subtracted once.
+  const Value following = select(range.low, series - 1.0 / (a + 1.0),
+                                 select(range.middle, series, select(range.near, series + w, far)));
+  const Value cosine = call(Activation::kSin, (0.5 - absolute(range.rest)) * pi);
+  const Value cotangent = cosine / call(Activation::kSin, range.rest * pi);
+  const Value nan = x.expression().constant(kNaN);
+  const Value reflected =
+      select(compare(AluOp::kEqual, range.rest, 0), nan, following + cotangent * pi);
+  const Value result = select(compare(AluOp::kLess, x, 0), reflected, following - w);
+  return select(compare(AluOp::kEqual, x, 0), -(1.0 / x), result);
 }
 
 /// Giles' approximation in single precision, in two ranges of -log(1 - x^2).
@@ -150,6 +235,8 @@ constexpr PointwiseRow kFunctionRows[] = {
     {"sigmoid.out", kFloat, kComputed, engine<Activation::kSigmoid>},
     {"erf.out", kFloat, kComputed, engine<Activation::kErf>},
     {"erfinv.out", kFloat, kComputed, composed<inverse_error>},
+    {"lgamma.out", kFloat, kComputed, composed<log_gamma>},
+    {"digamma.out", kFloat, kComputed, composed<digamma>},
     {"sinc.out", kFloat, kComputed, composed<sinus_cardinalis>},
     {"atan2.out", kFloat, kComputed, arc_tangent_of_two},
     {"hypot.out", kCommon, kComputed, hypotenuse, 0, Accepts::kFloats},

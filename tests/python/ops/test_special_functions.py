@@ -1,5 +1,5 @@
-"""The inverse error function and the inverse hyperbolic tangent against float64; signs of zero as
-on the CPU, before and after torch.compile."""
+"""The inverse error function, the inverse hyperbolic tangent, log Gamma and its derivative against
+float64; signs of zero as on the CPU, before and after torch.compile."""
 
 import math
 
@@ -35,6 +35,26 @@ def test_the_inverse_hyperbolic_tangent_keeps_its_digits_near_both_ends():
         check(torch.atanh, sign * x, tolerance=1.3e-6, gradients=False)
     assert torch.atanh(torch.tensor(-0.0, device=DEVICE)).signbit()
     assert torch.atanh(torch.tensor([1.5, -2.0, math.nan], device=DEVICE)).isnan().all()
+
+
+@pytest.mark.parametrize("function", [torch.lgamma, torch.digamma], ids=lambda f: f.__name__)
+def test_log_gamma_and_its_derivative(function):
+    ends = [0.5, 1.5, 3.0]  # of the ranges that are computed differently
+    x = torch.cat(
+        [torch.linspace(1e-3, 12, 4001), torch.logspace(-30, 30, 601), torch.tensor(ends)]
+    )
+    x = torch.cat([x, x.nextafter(torch.zeros(())), torch.linspace(-7.98, -0.02, 4000)])
+    with torch.neuron_sim.strict():
+        found = function(x.to(DEVICE)).cpu()
+    torch.testing.assert_close(found.double(), function(x.double()), rtol=1.3e-6, atol=4e-6)
+    edges = [0.0, -0.0, math.inf, -math.inf, math.nan, -1.0, -2.0, -3e38, 3e38, -8388609.0]
+    values = torch.tensor(edges)
+    torch.testing.assert_close(
+        function(values.to(DEVICE)).cpu(), function(values), equal_nan=True, rtol=1e-6, atol=0
+    )
+    result = torch.empty(5, device=DEVICE)
+    function(torch.full((5,), 4.5, device=DEVICE), out=result)
+    torch.testing.assert_close(result.cpu(), function(torch.full((5,), 4.5)))
 
 
 OF_ZEROS = {
