@@ -68,7 +68,7 @@ def published_report(path: Path) -> dict[str, Any]:
 
 
 def held_out_report(path: Path) -> dict[str, Any]:
-    """What the page says of the kernels that nothing was fitted to, out of the command's report."""
+    """What the page says of the kernels that no rule was fitted to, out of the command's report."""
     report = json.loads(path.read_text(encoding="utf-8"))
     keys = ("id", "family", "kind", "measured", "simulated", "error_percent", "reason", "stack")
     cases = [{key: case[key] for key in keys if key in case} for case in report["cases"]]
@@ -92,7 +92,7 @@ REPORTS: dict[str, Callable[[Path], dict[str, Any]]] = {
 
 
 def measured_errors(stored: dict[str, Any]) -> list[MeasuredError]:
-    """The errors of the kernels that nothing was fitted to."""
+    """The errors of the kernels that no rule was fitted to."""
     return [
         MeasuredError(case["family"], case["kind"], round(case["measured"] / case["simulated"], 4))
         for case in (stored["held_out"] or {"cases": []})["cases"]

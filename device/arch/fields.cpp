@@ -306,6 +306,7 @@ std::vector<Field> all_fields() {
   launch.add("benchmark", "ns", kDuration, &LaunchTiming::benchmark);
   launch.add("benchmark_software", "ns", kDuration, &LaunchTiming::benchmark_software);
   launch.add("profile", "ns", kDuration, &LaunchTiming::profile);
+  launch.add("second_core", "ns", kDuration, &LaunchTiming::second_core);
   launch.add("software_descriptors", "ns", kDuration, &LaunchTiming::software_descriptors);
   return fields;
 }

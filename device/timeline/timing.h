@@ -47,6 +47,11 @@ struct Timing {
   Picoseconds profile(const Architecture& architecture) const {
     return body + architecture.launch.profile;
   }
+  /// The same of a first execution, which takes longer on two cores.
+  Picoseconds first_profile(const Architecture& architecture) const {
+    return profile(architecture) +
+           (cores.size() > 1 ? architecture.launch.second_core : Picoseconds{});
+  }
   /// Adds the timing of a core that ran beside those so far.
   void add_core(const Timing& core);
   /// Busy share of an engine, 0 to 1; of two cores their mean.

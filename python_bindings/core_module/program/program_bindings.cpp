@@ -261,7 +261,8 @@ void bind_program(nb::module_& module) {
       .def("time", &program_timing, nb::arg("architecture") = nb::none(),
            nb::arg("clock_phase_ns") = 0.0, nb::arg("starts_warm") = false,
            nb::arg("log") = std::vector<int64_t>{},
-           "Simulated time: body_us, latency_us (nc_latency), profile_us, bottleneck, ... Another "
+           "Simulated time: body_us, latency_us (nc_latency), profile_us (total_time), "
+           "first_profile_us (that of a first execution), bottleneck, ... Another "
            "architecture (a name or a TOML file, of the same generation) times the same program "
            "with that one's parameters. clock_phase_ns shifts the windows of the PE clock. log: "
            "what run() returned, for programs whose loops depend on data.")

@@ -62,6 +62,7 @@ nb::dict timing_dict(const Program& program, const TimelineOptions& options,
   result["body_us"] = timing.body.microseconds();
   result["latency_us"] = timing.benchmark(architecture).microseconds();
   result["profile_us"] = timing.profile(architecture).microseconds();
+  result["first_profile_us"] = timing.first_profile(architecture).microseconds();
   result["bottleneck"] = timing.bottleneck();
   result["instructions"] = timing.instances;
   result["dma_transfers"] = timing.dma_transfers;

@@ -7,7 +7,7 @@ Each measurement whose kernel the suite has is built as its author wrote it, com
 of the stack that its source used, and timed. Errors are simulated against measured, in percent.
 With --sources the authors' own files are timed instead, through the front ends of NKI; kernels
 without a checkout are counted and not replaced. With --held-out these are the rows of test suites
-that nothing was fitted to.
+that no rule was fitted to.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--held-out",
         action="store_true",
-        help="with --sources: time the measurements that nothing was fitted to",
+        help="with --sources: time the measurements that no rule was fitted to",
     )
     parser.add_argument(
         "--thresholds",

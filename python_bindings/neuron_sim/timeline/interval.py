@@ -52,7 +52,7 @@ STORED = Path(__file__).parent / "measured_errors.json"
 
 @dataclass(frozen=True)
 class MeasuredError:
-    """A kernel that was measured and simulated, and that nothing was fitted to."""
+    """A kernel that was measured and simulated, and that no rule was fitted to."""
 
     family: str
     kind: str

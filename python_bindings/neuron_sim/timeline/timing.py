@@ -27,6 +27,8 @@ class TimedKernel:
     """The body and the launch overhead, as the vendor's benchmark reports it (nc_latency)."""
     profile_us: float
     """The whole run as the vendor's profiler reports it (total_time)."""
+    first_profile_us: float
+    """The same of a first execution, which takes longer on two cores."""
     bottleneck: str
     """The busiest engine, or "DMA"; "latency" when none is busy half the time."""
     utilisation: Mapping[str, float]

@@ -310,6 +310,12 @@ TEST(Timeline, TellsTheNotionsOfLatencyApart) {
   bench.run();
   EXPECT_EQ(bench.timing.benchmark(a), ns(3612));
   EXPECT_EQ(bench.timing.profile(a), ns(5612));
+  a.launch.second_core = ns(700);  // this program has one
+  EXPECT_EQ(bench.timing.first_profile(a), ns(5612));
+  Timing two = bench.timing;
+  two.add_core(bench.timing);
+  EXPECT_EQ(two.first_profile(a), ns(6312));
+  EXPECT_EQ(two.profile(a), ns(5612));
   EXPECT_EQ(bench.timing.bottleneck(), "Vector");
   a.launch.benchmark_software = ns(40);  // nothing here has GpSimd generate descriptors
   EXPECT_EQ(bench.timing.benchmark(a), ns(3612));

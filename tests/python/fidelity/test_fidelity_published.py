@@ -109,6 +109,7 @@ def test_the_authors_file_is_timed_as_the_front_end_times_it(checkouts):
 
 @pytest.mark.parametrize("metric, unit, time", [
     ("neuron-profile total_time", "us", "profile_us"),
+    ("neuron-profile total_time, first execution", "us", "first_profile_us"),
     ("profile device time", "us", "body_us"),
     ("nki.benchmark NC latency p50", "ms", "latency_us"),
 ])  # fmt: skip
