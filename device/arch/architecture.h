@@ -208,9 +208,9 @@ struct CollectiveTiming {
 
 /// Launch overheads for the three published notions of latency.
 struct LaunchTiming {
-  Picoseconds benchmark{};             ///< nc_latency minus kernel body
-  Picoseconds benchmark_software{};    ///< so much more when GpSimd generates descriptors
-  Picoseconds profile{};               ///< profiler total_time minus kernel body
+  Picoseconds benchmark{};           ///< nc_latency minus kernel body
+  Picoseconds benchmark_software{};  ///< so much more when GpSimd generates descriptors
+  Picoseconds profile{};             ///< profiler total_time minus kernel body
   Picoseconds second_core{};  ///< so much more in the first execution of a program of two cores
   Picoseconds software_descriptors{};  ///< GpSimd generates none before, from the body's start on
 };

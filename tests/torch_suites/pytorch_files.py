@@ -160,9 +160,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--file", choices=FILES, action="append", help="one of them; repeatable")
     parser.add_argument("--share", type=float, default=1.0, help="of each file, 0 to 1")
-    parser.add_argument(
-        "--shard", type=shard, default=(1, 1), help="of each file: 3/10"
-    )
+    parser.add_argument("--shard", type=shard, default=(1, 1), help="of each file: 3/10")
     parser.add_argument("--only", default="", help="tests whose name contains this")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=120.0, help="per test")
