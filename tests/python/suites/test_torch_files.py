@@ -148,9 +148,7 @@ def test_a_failure_is_explained_by_an_entry_or_else_by_the_cpu(monkeypatch):
     from exclusions import Exclusion
     from generic_tests import EXPECTED
 
-    listed, as_cpu, as_expected, ours, fine = (
-        Case("test_nn", f"T.test_{n}", "") for n in "abcde"
-    )
+    listed, as_cpu, as_expected, ours, fine = (Case("test_nn", f"T.test_{n}", "") for n in "abcde")
     results = {case: Outcome("failed") for case in (listed, as_cpu, as_expected, ours)}
     results[fine] = Outcome("passed")
     asked = []
