@@ -2,6 +2,7 @@
 
 #include "csrc/aten/indexing/sorting.h"
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/WrapDimUtils.h>
 #include <ATen/native/Resize.h>
@@ -111,6 +112,7 @@ std::tuple<Tensor&, Tensor&> kthvalue_out(const Tensor& self, c10::SymInt number
   if (self.dim() == 0 || self.numel() == 0) throw Refusal{"there are no rows"};
   TORCH_CHECK_NOT_IMPLEMENTED(self.scalar_type() != at::kBool,
                               "\"kthvalue\" not implemented for 'Bool'");
+  at::assert_no_overlap(self, values);
   const c10::DeviceGuard guard(self.device());
   const Rows rows(self, dimension);
   const int64_t k = number.expect_int();

@@ -34,6 +34,9 @@ REFUSED = {
     "masked_select with numbers as mask": lambda d: torch.masked_select(
         torch.ones(2, device=d), torch.ones(2, device=d)
     ),
+    "kthvalue into its input": lambda d: torch.kthvalue(
+        (x := torch.ones(3, device=d)), 2, out=(x, torch.zeros((), dtype=torch.long, device=d))
+    ),
     "kthvalue of booleans": lambda d: torch.tensor([True, False], device=d).kthvalue(1),
     "all into numbers": lambda d: torch.all(
         torch.ones(3, 4, device=d), dim=1, out=torch.empty(3, device=d)
