@@ -84,10 +84,15 @@ def _groups(pairs: Sequence[Pair]) -> dict[str, Any]:
     return {"families": families, "overall": statistics_entry(summarize(pairs))}
 
 
+OF_HELD_OUT_ROWS = frozenset({"launch.second_core"})
+"""Values that were fitted to rows of held_out/, of which no case of the suite tells anything."""
+
+
 def fitted_parameters(
     architectures: Sequence[str], file: str | None = None, passes: bool = True
 ) -> dict[str, list[str]]:
-    """Keys that are `fitted`, by architecture, and those of the compiler's scheduler with `passes`.
+    """Keys that are `fitted` to the suite, by architecture, and with `passes` those of the
+    compiler's scheduler.
 
     `file` stands in for the only architecture.
     """
@@ -98,7 +103,7 @@ def fitted_parameters(
         name: sorted(
             key
             for key, fact in _core.architecture_facts(file or name).items()
-            if fact["certainty"] == "fitted"
+            if fact["certainty"] == "fitted" and key not in OF_HELD_OUT_ROWS
         )
         for name in architectures
     }

@@ -9,7 +9,7 @@ import pytest
 from neuron_sim import _core
 from neuron_sim.fidelity import choices
 from neuron_sim.fidelity.measurement import load_measurements
-from neuron_sim.fidelity.report import fitted_parameters
+from neuron_sim.fidelity.report import OF_HELD_OUT_ROWS, fitted_parameters
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -59,6 +59,13 @@ def test_the_page_names_every_choice_of_today():
     text = tool.page(stored)
     for effect in stored["effects"]:
         assert f"| `{effect['choice']}`" in text
+
+
+def test_a_value_fitted_to_held_out_rows_is_no_choice_of_the_suite():
+    facts = _core.architecture_facts("trn2")
+    assert all(facts[key]["certainty"] == "fitted" for key in OF_HELD_OUT_ROWS)
+    for name in ("trn1", "trn2"):
+        assert not OF_HELD_OUT_ROWS & set(fitted_parameters([name])[name])
 
 
 def test_three_kernels_determine_each_choice_and_there_are_no_more_than_forty():
