@@ -28,11 +28,11 @@ bool same_or_apart(const Value* source, const Value* target, int64_t count) {
 }
 
 /// One row, in blocks of constant length, for which the compiler needs no loop.
-template <typename Value, typename Second, typename Function>
-void map_row(const Value* first, Second second, Value* result, int64_t count, Function function) {
+template <typename Function>
+void map_row(const float* first, float second, float* result, int64_t count, Function function) {
   int64_t i = 0;
   for (; same_or_apart(first, result, count) && i + kBlock <= count; i += kBlock) {
-    Value block[kBlock];
+    float block[kBlock];
     for (int64_t l = 0; l < kBlock; ++l) block[l] = function(first[i + l], second);
     std::memcpy(result + i, block, sizeof block);
   }

@@ -1,7 +1,7 @@
 #pragma once
 // Functions whose exact result is slow: vectors estimate it in double precision, and where the
 // estimate leaves open to which fp32 number it rounds, the exact function is asked. The bytes are
-// those of the exact function everywhere. Internal to device/numerics/activation_functions*.cpp.
+// those of the exact function everywhere. Only device/numerics/activation_functions*.cpp use it.
 
 #include <limits>
 
@@ -98,7 +98,7 @@ inline __attribute__((always_inline)) Doubles with_sign(const Doubles& value, co
   return __builtin_bit_cast(Doubles, __builtin_bit_cast(Words, value) | bit);
 }
 
-/// The polynomial of these coefficients, that of the highest power first.
+/// The polynomial with these coefficients, highest power first.
 template <typename Doubles, size_t kCount>
 inline __attribute__((always_inline)) Doubles series(const Doubles& x,
                                                      const double (&coefficients)[kCount]) {
@@ -108,7 +108,7 @@ inline __attribute__((always_inline)) Doubles series(const Doubles& x,
   return sum;
 }
 
-/// Of series whose next term is below 2^-43, relative to their value.
+/// Bounds the relative error of a series whose next term is below 2^-43.
 inline constexpr double kSeriesError = 0x1p-42;
 
 /// sin(x) for |x| <= pi; beyond, the cubic of Activation::kSin, exactly.

@@ -116,8 +116,8 @@ void check_cpu_kernel(const c10::OperatorHandle& op, at::Layout layout, const st
                                     : "convert the tensor with to_dense()");
 }
 
-/// Gives tensors that the CPU kernel writes their own memory if it is shared until it is written:
-/// those of which the schema says so, and statistics, of which batch_norm's does not.
+/// Gives lazy clones that the CPU kernel writes their own memory: arguments that the schema marks
+/// as written, and running statistics, which batch_norm writes although its schema does not say so.
 void unshare(c10::IValue value, const c10::Argument& argument) {
   if (access_of(argument) == HostAccess::kRead && !argument.name().starts_with("running_")) return;
   for_each_tensor(value, [](const at::Tensor& tensor) {

@@ -141,7 +141,7 @@ Value digamma(Value x) {
   const Value tail = polynomial(
       w * w, {-1.0 / 12, 691.0 / 32760, -1.0 / 132, 1.0 / 240, -1.0 / 252, 1.0 / 120, -1.0 / 12});
   const Value far = logarithm(a) + w * 0.5 + tail * (w * w);
-  // Of a + 1, so that 1 / a is subtracted once.
+  // This is the value at a + 1, so that 1 / a is subtracted once.
   const Value following = select(range.low, series - 1.0 / (a + 1.0),
                                  select(range.middle, series, select(range.near, series + w, far)));
   const Value cosine = call(Activation::kSin, (0.5 - absolute(range.rest)) * pi);

@@ -85,14 +85,14 @@ def _groups(pairs: Sequence[Pair]) -> dict[str, Any]:
 
 
 OF_HELD_OUT_ROWS = frozenset({"launch.second_core"})
-"""Values that were fitted to rows of held_out/, of which no case of the suite tells anything."""
+"""Values fitted to rows of held_out/. No case of the suite depends on them."""
 
 
 def fitted_parameters(
     architectures: Sequence[str], file: str | None = None, passes: bool = True
 ) -> dict[str, list[str]]:
-    """Keys that are `fitted` to the suite, by architecture, and with `passes` those of the
-    compiler's scheduler.
+    """The keys fitted to the suite, by architecture; with `passes` also those of the compiler's
+    scheduler.
 
     `file` stands in for the only architecture.
     """

@@ -29,7 +29,7 @@ struct GatedMlp {
     }
     return product_of(operands, to, {.matmul = matmul});
   }
-  /// The function is the gate's, the product of both that of the second kernel.
+  /// The gate applies the function; the second kernel multiplies by it.
   std::vector<GraphKernel> kernels() const {
     GraphKernel gate = product(1, result(4)), second = product(2, result(6));
     const GraphKernel activation = pointwise(
