@@ -57,7 +57,7 @@ void GraphCapture::add_program(const std::shared_ptr<const Kernel>& kernel,
   std::vector<std::byte*> addresses;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const bool written = kernel->program().arguments[i].written;
-    if (written) arguments[i].storage().unsafeGetStorageImpl()->mutable_data();
+    if (written) materialize(arguments[i]);
     const CapturedTensor place = captured(arguments[i]);
     step.arguments.push_back({place.memory, place.byte_offset});
     addresses.push_back(backing(arguments[i]));

@@ -158,8 +158,7 @@ KernelCall::Arrangement KernelCall::arrange() {
   Arrangement arrangement;
   c10::SmallVector<std::byte*, 8> begins;  // of the results, then of the operands
   const auto place = [&](const Argument& argument, bool written) {
-    // A lazy clone gets its own memory before the kernel writes it; results are placed first.
-    if (written) argument.tensor->storage().unsafeGetStorageImpl()->mutable_data();
+    if (written) materialize(*argument.tensor);  // results are placed before operands are looked up
     std::byte* const begin = begins.emplace_back(backing(*argument.tensor));
     const auto item = static_cast<size_t>(itemsize(argument.dtype));
     const size_t bytes = at::detail::computeStorageNbytes(argument.sizes, argument.strides, item);

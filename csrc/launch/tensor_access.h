@@ -22,6 +22,12 @@ inline bool on_device(const at::Tensor& tensor) {
 /// that write there must call note_write() afterwards (device/memory/write_watch.h).
 NEURON_SIM_TORCH_API std::byte* backing(const at::Tensor& tensor);
 
+/// Gives a lazy clone (torch._lazy_clone) memory of its own, so that a write leaves the tensor that
+/// it was cloned from as it is. Call it before backing() of a tensor that is written.
+inline void materialize(const at::Tensor& tensor) {
+  tensor.storage().unsafeGetStorageImpl()->mutable_data();
+}
+
 /// Index of the device the tensor lives on; c10::Error when it is not on a neuron_sim device.
 NEURON_SIM_TORCH_API int device_index(const at::Tensor& tensor);
 

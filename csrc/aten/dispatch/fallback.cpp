@@ -15,6 +15,7 @@
 #include "csrc/launch/capture.h"
 #include "csrc/launch/captured_tensor.h"
 #include "csrc/launch/operator_call.h"
+#include "csrc/launch/tensor_access.h"
 #include "csrc/launch/written_memory.h"
 #include "csrc/runtime/device_name.h"
 #include "csrc/runtime/generator.h"
@@ -116,14 +117,12 @@ void check_cpu_kernel(const c10::OperatorHandle& op, at::Layout layout, const st
                                     : "convert the tensor with to_dense()");
 }
 
-/// Gives lazy clones that the CPU kernel writes their own memory: arguments that the schema marks
-/// as written, and running statistics, which batch_norm writes although its schema does not say so.
-void unshare(c10::IValue value, const c10::Argument& argument) {
+/// Materializes what the CPU kernel writes: arguments that the schema marks as written, and running
+/// statistics, which batch_norm writes although its schema does not say so.
+void materialize_written(c10::IValue value, const c10::Argument& argument) {
   if (access_of(argument) == HostAccess::kRead && !argument.name().starts_with("running_")) return;
   for_each_tensor(value, [](const at::Tensor& tensor) {
-    if (tensor.defined() && tensor.has_storage()) {
-      tensor.storage().unsafeGetStorageImpl()->mutable_data();
-    }
+    if (tensor.defined() && tensor.has_storage()) materialize(tensor);
   });
 }
 
@@ -135,7 +134,9 @@ void run_cpu_kernel(const c10::OperatorHandle& op, torch::jit::Stack* stack, Hos
   check_out_devices(op, *stack);
   const auto& arguments = op.schema().arguments();
   const size_t first = stack->size() - arguments.size();
-  for (size_t i = 0; i < arguments.size(); ++i) unshare((*stack)[first + i], arguments[i]);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    materialize_written((*stack)[first + i], arguments[i]);
+  }
   for (size_t i = 0; i < arguments.size(); ++i) {
     hand_over((*stack)[first + i], arguments[i], call);
   }
