@@ -40,6 +40,8 @@ class Measurement:
     caveats: str = ""
     """Flags, rounding and whatever else the source says about the number."""
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    execution: int | None = None
+    """Which execution of the kernel was measured, the first being 1; None if not stated."""
 
     @property
     def profile(self) -> Mapping[str, float]:
@@ -71,7 +73,7 @@ class Measurement:
             return "body_us"
         if not re.search("profile|total_time", metric):
             return "latency_us"
-        return "first_profile_us" if "first execution" in metric else "profile_us"
+        return "first_profile_us" if self.execution == 1 else "profile_us"
 
     @property
     def author(self) -> str:
@@ -113,6 +115,7 @@ def parse_measurement(entry: Mapping[str, Any]) -> Measurement:
         unit=_text(entry, "unit") or "us",
         split=_text(entry, "split") or "calibration",
         extra=extra if isinstance(extra, Mapping) else {},
+        execution=entry.get("execution"),
         **{key: _text(entry, key) for key in texts},
     )
 

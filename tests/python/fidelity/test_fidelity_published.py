@@ -107,17 +107,19 @@ def test_the_authors_file_is_timed_as_the_front_end_times_it(checkouts):
     assert evaluated.simulated["off"] == expected.source.time()["latency_us"]
 
 
-@pytest.mark.parametrize("metric, unit, time", [
-    ("neuron-profile total_time", "us", "profile_us"),
-    ("neuron-profile total_time, first execution", "us", "first_profile_us"),
-    ("profile device time", "us", "body_us"),
-    ("nki.benchmark NC latency p50", "ms", "latency_us"),
+@pytest.mark.parametrize("metric, execution, unit, time", [
+    ("neuron-profile total_time", None, "us", "profile_us"),
+    ("neuron-profile total_time", 10, "us", "profile_us"),
+    ("neuron-profile total_time", 1, "us", "first_profile_us"),
+    ("profile device time", 1, "us", "body_us"),
+    ("nki.benchmark NC latency p50", None, "ms", "latency_us"),
 ])  # fmt: skip
 def test_metrics_name_the_time_and_units_are_those_of_the_measurement(
-    checkouts, metric, unit, time
+    checkouts, metric, execution, unit, time
 ):
     checkouts.publish(kernel("a", [{"arguments": (array(256, 64),)}]))
-    evaluated = published.evaluate(measured(metric=metric, unit=unit), checkouts.path)
+    measurement = measured(metric=metric, execution=execution, unit=unit)
+    evaluated = published.evaluate(measurement, checkouts.path)
     scale = {"us": 1.0, "ms": 1e-3}[unit]
     assert evaluated.simulated["published"] == pytest.approx(own_times(3).time()[time] * scale)
 

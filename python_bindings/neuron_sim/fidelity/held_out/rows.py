@@ -74,9 +74,8 @@ def _rows(document: Mapping[str, Any], suite: Suite, where: str) -> list[Row]:
                 "value": picoseconds / PICOSECONDS_PER_MICROSECOND,
                 "unit": "us",
                 "split": "held_out",
+                "execution": suite.execution,
             }
-            if suite.execution == 1:
-                entry["metric"] += ", first execution"
             measurement = parse_measurement(entry)
             cores = _cores(test, parameters)
             rows.append(Row(measurement, suite, test["method"], parameters, cores))
