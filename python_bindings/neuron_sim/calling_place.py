@@ -25,8 +25,8 @@ _COMPILED = "_orig_mod"
 
 _model: nn.Module | None = None
 """The model of paths_within()."""
-_names: weakref.WeakKeyDictionary[nn.Module, dict[int, str]] = weakref.WeakKeyDictionary()
-"""Names of the modules below a module by id."""
+_names: dict[int, tuple[weakref.ref[nn.Module], dict[int, list[str]]]] = {}
+"""By the id of a module: the module, and the names to those below it by id."""
 
 
 def calling_line() -> str:
@@ -51,7 +51,7 @@ def calling_place() -> tuple[str, str]:
     while frame is not None:
         if frame.f_code is _CALL:
             module = frame.f_locals["self"]
-            modules.append(getattr(module, _COMPILED, None) or module)
+            modules.append(_child(module, _COMPILED) or module)
         elif not line:
             line = _line_of(frame)
         frame = frame.f_back
@@ -86,21 +86,38 @@ def path_of(modules: Sequence[nn.Module]) -> str:
 
 
 def _name_in(parent: nn.Module, child: nn.Module) -> str:
-    name = _names.get(parent, {}).get(id(child))
-    if name is None or not _is_at(parent, name, child):
-        _names[parent] = {id(module): name for name, module in parent.named_modules()}
-        name = _names[parent].get(id(child))
-    if name is None:
+    # Every recorded launch asks: a weak dictionary and nn.Module.__getattr__ would take longer.
+    known = _names.get(id(parent))
+    names = known[1].get(id(child)) if known is not None and known[0]() is parent else None
+    if names is None or not _is_at(parent, names, child):
+        names = _names_below(parent).get(id(child))
+    if names is None:
         return f"({type(child).__name__})"
-    return ".".join(each for each in name.split(".") if each != _COMPILED)
+    return ".".join(name for name in names if name != _COMPILED)
 
 
-def _is_at(parent: nn.Module, name: str, child: nn.Module) -> bool:
-    """Whether the parent still has the child under this name."""
+def _names_below(parent: nn.Module) -> dict[int, list[str]]:
+    key = id(parent)
+    names = {
+        id(module): name.split(".") if name else [] for name, module in parent.named_modules()
+    }
+    _names[key] = weakref.ref(parent, lambda _: _names.pop(key, None)), names
+    return names
+
+
+def _is_at(parent: nn.Module, names: Sequence[str], child: nn.Module) -> bool:
+    """Whether the parent still has the child under these names."""
     module: nn.Module | None = parent
-    for each in name.split(".") if name else ():
-        module = getattr(module, each, None)
+    for name in names:
+        if module is None:
+            return False
+        module = _child(module, name)
     return module is child
+
+
+def _child(module: nn.Module, name: str) -> nn.Module | None:
+    children = module._modules  # of TorchScript's modules it has no get()
+    return children[name] if name in children else None
 
 
 def _line_of(frame: FrameType) -> str:
