@@ -6,6 +6,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct Following {
   at::CallbackHandle callback{};
   /// By thread and sequence number, which nodes of autograd take from the calls that make them.
   std::map<std::pair<uint64_t, int64_t>, CallingPlace> places;
+  /// By what they follow from.
+  std::unordered_map<std::string, std::shared_ptr<const std::string>> shapes;
   std::shared_ptr<const std::function<CallingPlace()>> finder;
 };
 
@@ -39,7 +42,8 @@ Calls& calls() {
   return open;
 }
 
-thread_local std::string results;  // of the launches of this thread
+thread_local std::vector<TensorShape> results;  // of the launches of this thread
+constexpr size_t kKeptShapes = 4096;
 
 /// The innermost call that runs and is `wanted`; nullptr without one.
 template <typename Wanted>
@@ -117,23 +121,41 @@ void end_call(const at::RecordFunction& function, at::ObserverContext* context) 
   if (call.forward_place()) open.back()->set_forward_place(*call.forward_place());
 }
 
+std::string results_text() {
+  std::string list;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const std::string name = results.size() == 1 ? "out" : text("out", i);
+    list += (list.empty() ? "" : ", ") + tensor_text(name, results[i].sizes, results[i].dtype);
+  }
+  return list;
+}
+
+/// The text of the operands and results. Operators name their arguments in a schema, which PyTorch
+/// copies for each caller, so the text is made once for the calls that are alike.
+std::shared_ptr<const std::string> shapes_of(const OperatorCall& call) {
+  std::string key = call.key();
+  for (const TensorShape& result : results) result.add_to(key);
+  const std::lock_guard lock(following().mutex);
+  auto& known = following().shapes;
+  if (known.size() >= kKeptShapes) known.clear();
+  std::shared_ptr<const std::string>& shapes = known[key];
+  if (shapes) return shapes;
+  std::string list = call.operands();
+  if (!results.empty()) list += " -> " + results_text();
+  return shapes = std::make_shared<const std::string>(std::move(list));
+}
+
 }  // namespace
 
 LaunchOrigin current_origin() {
   const OperatorCall* call =
       innermost([](const OperatorCall& each) { return !each.is_engine_range(); });
-  if (call == nullptr) return {"", current_place(), ""};
-  std::string shapes = call->operands();
-  if (!results.empty()) shapes += " -> " + results;
-  return {call->name(), current_place(), std::move(shapes)};
+  if (call == nullptr) return {"", current_place(), nullptr};
+  return {call->name(), current_place(), shapes_of(*call)};
 }
 
 LaunchResults::LaunchResults(at::TensorList tensors) {
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const std::string name = tensors.size() == 1 ? "out" : text("out", i);
-    if (i > 0) results += ", ";
-    results += tensor_text(name, tensors[i].sizes(), tensors[i].scalar_type());
-  }
+  for (const at::Tensor& tensor : tensors) results.emplace_back(tensor);
 }
 
 LaunchResults::~LaunchResults() { results.clear(); }
@@ -156,6 +178,7 @@ void follow_operators(bool wanted) {
   } else {
     at::removeCallback(following().callback);
     following().places.clear();
+    following().shapes.clear();
   }
 }
 

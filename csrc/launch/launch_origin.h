@@ -25,8 +25,8 @@ struct LaunchOrigin {
   CallingPlace place;
   /// The tensors that the operator reads, and those that the launch writes:
   /// "self [128] float32, mat1 [4, 64] float32 -> out [4, 128] float32"; of a list the first four.
-  /// "" without an operator.
-  std::string shapes;
+  /// Null without an operator; launches that are alike share it.
+  std::shared_ptr<const std::string> shapes;
 };
 
 /// Follows the operators of all threads from now on, or no longer: then they cost nothing more.

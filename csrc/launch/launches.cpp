@@ -152,7 +152,7 @@ LaunchTally finish_tally(TallyId tally) {
 }
 
 std::string RecordedLaunch::shapes() const {
-  return origin.shapes.empty() ? kernel->arguments : origin.shapes;
+  return origin.shapes == nullptr || origin.shapes->empty() ? kernel->arguments : *origin.shapes;
 }
 
 void check_kept(const RecordedLaunch& launch) {

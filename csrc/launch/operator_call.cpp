@@ -12,7 +12,17 @@ constexpr std::string_view kEngineRange = "autograd::engine";
 /// Tensors of a list that are shown.
 constexpr size_t kListed = 4;
 
+void add_number(std::string& key, int64_t number) {
+  key.append(reinterpret_cast<const char*>(&number), sizeof(number));
+}
+
 }  // namespace
+
+void TensorShape::add_to(std::string& key) const {
+  add_number(key, static_cast<int64_t>(dtype));
+  add_number(key, static_cast<int64_t>(sizes.size()));
+  for (const int64_t size : sizes) add_number(key, size);
+}
 
 std::string tensor_text(const std::string& name, at::IntArrayRef sizes, at::ScalarType dtype) {
   std::string list;
@@ -48,8 +58,20 @@ OperatorCall::OperatorCall(const at::RecordFunction& function)
 
 void OperatorCall::add(size_t argument, std::optional<size_t> place, const at::Tensor& tensor) {
   if (!tensor.defined() || tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides()) return;
-  const at::IntArrayRef sizes = tensor.sizes();
-  operands_.push_back({argument, place, tensor.scalar_type(), {sizes.begin(), sizes.end()}});
+  operands_.push_back({argument, place, TensorShape(tensor)});
+}
+
+std::string OperatorCall::key() const {
+  std::string key;
+  add_number(key, static_cast<int64_t>(operands_.size()));
+  for (const Operand& operand : operands_) {
+    add_number(key, static_cast<int64_t>(operand.argument));
+    add_number(key, operand.place ? static_cast<int64_t>(*operand.place) : -1);
+    operand.shape.add_to(key);
+  }
+  key += name();
+  if (const auto full_name = function_->operator_name()) key += '.' + full_name->overload_name;
+  return key += '\0';
 }
 
 std::string OperatorCall::operands() const {
@@ -75,7 +97,7 @@ std::string OperatorCall::operands() const {
     end_list();
     std::string name = declared == nullptr ? "" : declared->name();
     if (operand.place) name += text("[", *operand.place, "]");
-    add(tensor_text(name, operand.sizes, operand.dtype));
+    add(tensor_text(name, operand.shape.sizes, operand.shape.dtype));
   }
   end_list();
   return result;

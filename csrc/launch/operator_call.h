@@ -16,12 +16,25 @@
 
 namespace neuron_sim {
 
+/// What records tell of a tensor.
+struct TensorShape {
+  explicit TensorShape(const at::Tensor& tensor)
+      : dtype(tensor.scalar_type()), sizes(tensor.sizes().begin(), tensor.sizes().end()) {}
+  /// Appends bytes that differ for shapes that differ.
+  void add_to(std::string& key) const;
+
+  at::ScalarType dtype;
+  c10::SmallVector<int64_t, 5> sizes;
+};
+
 /// A call of an operator, or of a node of autograd, that is running.
 class OperatorCall {
  public:
   explicit OperatorCall(const at::RecordFunction& function);
   /// The tensors that it reads, with the names of its schema.
   std::string operands() const;
+  /// What operands() follows from, as bytes: shorter to make than the text.
+  std::string key() const;
   const char* name() const { return function_->name(); }
   /// Whether it is a range of PyTorch's engine around a node: launches are not its own.
   bool is_engine_range() const { return is_engine_range_; }
@@ -36,8 +49,7 @@ class OperatorCall {
   struct Operand {
     size_t argument;
     std::optional<size_t> place;  ///< in a list
-    at::ScalarType dtype;
-    c10::SmallVector<int64_t, 5> sizes;
+    TensorShape shape;
   };
   void add(size_t argument, std::optional<size_t> place, const at::Tensor& tensor);
 

@@ -143,7 +143,7 @@ void ProfilerSession::add_origin(GenericTraceActivity& event, const LaunchOrigin
   };
   add("operator", origin.op);
   add("module", origin.place.module);
-  add("shapes", origin.shapes);
+  if (origin.shapes) add("shapes", *origin.shapes);
   add("source_line", origin.place.line);
 }
 
