@@ -24,6 +24,11 @@ constexpr double kNumbers = 16777216;  // 24 random bits
 /// TorchNeuron draws masks on the CPU, as it draws all random numbers.
 bool cpu_draws() { return vendor_semantics() && random_source() == RandomSource::kHost; }
 
+/// 1 where a random number, of 24 bits, is below the probability.
+ElementValue drawn(ElementValue random, double probability) {
+  return compare(AluOp::kLess, random, probability * kNumbers);
+}
+
 std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double probability,
                                           std::optional<bool> train) {
   check_computable(input.scalar_type());
@@ -45,8 +50,7 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double probabilit
     run_pointwise(expression, {dense, mask}, output);
     return {output, mask};
   }
-  const ElementValue kept =
-      compare(AluOp::kGreaterEqual, expression.input(1), probability * kNumbers);
+  const ElementValue kept = drawn(expression.input(1), 1 - probability);
   expression.add_result(expression.input(0) * (1 / (1 - probability)) * kept);
   expression.add_result(kept);
   const Tensor seed = next_seed(input);
@@ -68,7 +72,7 @@ Tensor& bernoulli(Tensor& self, double probability, std::optional<at::Generator>
   if (self.numel() == 0) return self;
   const c10::DeviceGuard guard(self.device());
   Expression expression;
-  expression.add_result(compare(AluOp::kLess, expression.input(0), probability * kNumbers));
+  expression.add_result(drawn(expression.input(0), probability));
   const Tensor seed = next_seed(self, generator);
   KernelCall call("bernoulli", self.device());
   call.operand(seed).result(self).launch(kRandomPointwise, expression);

@@ -56,6 +56,15 @@ def test_other_distributions():
     assert set(channels.cpu().sum((2, 3)).flatten().tolist()) == {0.0, 18.0}
 
 
+@pytest.mark.parametrize("shape", [(5, 5), (3, 700), ()])
+def test_dropout_in_place_drops_the_same_elements(shape):
+    x = torch.ones(shape, device=DEVICE)
+    torch.manual_seed(42)
+    expected = torch.nn.functional.dropout(x, 0.3)
+    torch.manual_seed(42)
+    assert torch.equal(torch.nn.functional.dropout(x, 0.3, inplace=True).cpu(), expected.cpu())
+
+
 def test_categories_are_drawn_with_their_probabilities():
     weights = torch.tensor([0.1, 0.0, 0.6, 0.3], device=DEVICE)
     drawn = torch.multinomial(weights, COUNT, replacement=True).cpu()
