@@ -290,8 +290,8 @@ void check_floating(const Tensor& tensor) {
 }
 
 void check_out_dtype(const at::Tensor& out, at::ScalarType dtype) {
-  TORCH_CHECK(out.scalar_type() == dtype, "Expected out tensor to have dtype ", dtype, ", but got ",
-              out.scalar_type(), " instead");
+  TORCH_CHECK(out.scalar_type() == dtype, "Expected out tensor to have dtype ",
+              c10::scalarTypeToTypeMeta(dtype), ", but got ", out.dtype(), " instead");
 }
 
 void check_castable(at::ScalarType dtype, const at::Tensor& out) {

@@ -61,9 +61,10 @@ void running_place(const Tensor& self, Tensor& values, Tensor& indices, int64_t 
 Tensor running_logarithm(const Tensor& self, int64_t dimension) {
   check_floating(self);
   const c10::DeviceGuard guard(self.device());
+  const int64_t at = at::maybe_wrap_dim(dimension, self.dim());
   if (self.numel() == 0 || self.dim() == 0) return self.clone();
   constexpr double kLargest = std::numeric_limits<float>::max();
-  const Tensor x = self.movedim(at::maybe_wrap_dim(dimension, self.dim()), -1).to(at::kFloat);
+  const Tensor x = self.movedim(at, -1).to(at::kFloat);
   const int64_t last = x.dim() - 1, length = x.size(last);
   const Tensor m = running_extremum(AluOp::kMaximum, x, last).clamp(-kLargest, kLargest);
   Tensor decay = at::zeros(x.sizes(), x.options());
@@ -72,7 +73,7 @@ Tensor running_logarithm(const Tensor& self, int64_t dimension) {
   const Tensor sums = at::empty(x.sizes(), x.options());
   launch_running(AluOp::kAdd, {(x - m).exp(), decay}, last, sums);
   const Tensor result = at::empty_like(self);
-  result.copy_((sums.log() + m).movedim(last, at::maybe_wrap_dim(dimension, self.dim())));
+  result.copy_((sums.log() + m).movedim(last, at));
   return result;
 }
 

@@ -69,6 +69,9 @@ REFUSED = {
         torch.ones(1, 1, 1, 5, 5, device=d), torch.ones(1, 1, 1, 1, 1, device=d),
         padding=(1, 0, 0),
     ),
+    "a running logarithm of nothing, along no dimension": lambda d: torch.logcumsumexp(
+        torch.ones(0, 2, device=d), 3
+    ),
     "a running sum of bool": lambda d: torch.ones(3, device=d).cumsum(0, dtype=torch.bool),
     "integers plus NaN times integers": lambda d: torch.ones(
         3, dtype=torch.int16, device=d
@@ -82,7 +85,7 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_the_cpu_refuses_is_refused_with_its_class_of_error(case):
     torch.neuron_sim.set_fallback_policy("allow")  # until the fixture restores it
-    with pytest.raises((RuntimeError, NotImplementedError)) as expected:
+    with pytest.raises((RuntimeError, NotImplementedError, IndexError)) as expected:
         REFUSED[case](torch.device("cpu"))
     with pytest.raises(expected.type) as found:
         REFUSED[case](torch.device(DEVICE))
@@ -219,3 +222,13 @@ def test_an_output_padding_below_the_dilation_is_taken():
         ),
         torch.randn(1, 2, 5),
     )
+
+
+def test_extrema_into_another_dtype_are_refused_in_torchs_words():
+    sentences = []
+    for device in ("cpu", DEVICE):
+        x = torch.ones(3, 4, device=device)
+        with pytest.raises(RuntimeError) as refusal:
+            torch.aminmax(x, dim=1, out=(x[:, 0].clone(), x[:, 0].half()))
+        sentences.append(str(refusal.value).splitlines()[0])
+    assert sentences[1] == sentences[0]
