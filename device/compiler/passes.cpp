@@ -264,7 +264,7 @@ std::optional<CompiledCore> first_that_fits(const Program& program, size_t core,
 int64_t loaded_bytes(const StraightLine& line) {
   int64_t bytes = 0;
   for (const StraightInstruction& instance : line.instructions) {
-    const Operand& result = line.operands_of(instance)[0];
+    const Operand result = line.whole(line.operands_of(instance)[0]);
     if (!is_transfer(line, instance) || result.memory != MemoryKind::kSbuf) continue;
     bytes += elements_of(result) * itemsize(result.dtype);
   }

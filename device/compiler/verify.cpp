@@ -59,7 +59,7 @@ class Verification {
       if (instance.instruction.demand >= after_.demands.size()) {
         complain(instance, "has no demand");
       }
-      for (const Operand& operand : after_.operands_of(instance)) {
+      for (const Operand& operand : after_.whole_operands_of(instance)) {
         if (operand.present() && !is_inside(operand)) {
           complain(instance, "has an operand outside its tile");
         }
@@ -129,7 +129,7 @@ class Verification {
   static std::map<TileId, int64_t> stored_bytes(const StraightLine& line) {
     std::map<TileId, int64_t> bytes;
     for (const StraightInstruction& instance : line.instructions) {
-      for (const Operand& operand : line.operands_of(instance)) {
+      for (const Operand& operand : line.whole_operands_of(instance)) {
         if (operand.memory != MemoryKind::kHbm || !operand.writes()) continue;
         if (line.tile_of(operand).argument < 0) continue;
         bytes[operand.tile] += elements_of(operand) * itemsize(operand.dtype);

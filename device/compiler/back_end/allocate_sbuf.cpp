@@ -26,13 +26,13 @@ void start_loads_in_time(const StraightLine& line, std::vector<Lifetime>& lives)
   for (uint32_t i = 0; i < line.instructions.size(); ++i) {
     const auto operands = line.operands_of(line.instructions[i]);
     if (line.instructions[i].instruction.type == &kDmaCopy) {
-      const Operand &dst = operands[DmaCopy::kDst], &src = operands[DmaCopy::kSrc];
+      const StraightOperand &dst = operands[DmaCopy::kDst], &src = operands[DmaCopy::kSrc];
       if (src.memory == MemoryKind::kHbm && dst.memory == MemoryKind::kSbuf) {
         uint32_t& first = lives[static_cast<size_t>(dst.tile)].first;
         first = std::min(first, std::max(issue.of(i), stored[static_cast<size_t>(src.tile)]));
       }
     }
-    for (const Operand& operand : operands) {
+    for (const StraightOperand& operand : operands) {
       if (operand.memory == MemoryKind::kHbm && operand.writes()) {
         stored[static_cast<size_t>(operand.tile)] = i + 1;
       }
@@ -45,7 +45,7 @@ void start_loads_in_time(const StraightLine& line, std::vector<Lifetime>& lives)
 std::vector<Lifetime> lifetimes(const StraightLine& line) {
   std::vector<Lifetime> result(line.tiles.size());
   for (uint32_t i = 0; i < line.instructions.size(); ++i) {
-    for (const Operand& operand : line.operands_of(line.instructions[i])) {
+    for (const StraightOperand& operand : line.operands_of(line.instructions[i])) {
       if (!operand.present()) continue;
       Lifetime& lifetime = result[static_cast<size_t>(operand.tile)];
       lifetime.first = std::min(lifetime.first, i);

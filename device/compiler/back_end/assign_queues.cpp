@@ -45,7 +45,7 @@ class Assignment {
   /// The tensor in HBM that a transfer reads or, if it reads none, writes.
   const Tile* tensor_of(const StraightInstruction& instance, bool& stores) const {
     const Tile* tensor = nullptr;
-    for (const Operand& operand : line_.operands_of(instance)) {
+    for (const StraightOperand& operand : line_.operands_of(instance)) {
       if (operand.memory != MemoryKind::kHbm) continue;
       if (tensor != nullptr && operand.writes()) continue;
       tensor = &line_.tile_of(operand);

@@ -5,7 +5,7 @@
 
 #include "device/compiler/back_end/list_scheduler.h"
 #include "device/compiler/back_end/schedule_ranks.h"
-#include "device/compiler/line/lower.h"
+#include "device/compiler/line/instance_graph.h"
 #include "device/compiler/line/meetings.h"
 #include "device/isa/movement/tensor_copy.h"
 
@@ -31,24 +31,14 @@ std::vector<size_t> rotated_tiles(const StraightLine& line, const PassSettings& 
 }
 
 /// Dependencies of the instances, with every rotated tile at separate bytes.
-InstanceGraph dependencies(StraightLine& line, const std::vector<size_t>& rotated) {
-  std::vector<int64_t> apart(line.tiles.size(), -1), before(line.tiles.size(), -1);
+InstanceGraph dependencies(const StraightLine& line, const std::vector<size_t>& rotated) {
+  std::vector<int64_t> apart(line.tiles.size(), -1);
   int64_t next = line.architecture->limits.psum_bank.count * line.architecture->limits.psum_banks;
   for (const size_t tile : rotated) {
-    before[tile] = line.tiles[tile].address;
     apart[tile] = next;
     next += line.tiles[tile].bytes;
   }
-  move_tiles(line, apart);
-  InstanceGraph graph;
-  read_lowered(line, [&](const Program& program) {
-    GraphBuilder builder(program);
-    const std::array<int64_t, kMaximumLoopDepth> variables{};
-    for (uint32_t i = 0; i < program.instructions.size(); ++i) builder.add(i, variables.data());
-    graph = builder.take();
-  });
-  move_tiles(line, before);
-  return graph;
+  return instance_graph(line, apart);
 }
 
 class ProblemBuilder {
@@ -112,7 +102,7 @@ class ProblemBuilder {
 
   /// The buffers that the instance touches.
   void add_buffers(const StraightInstruction& instance, Task& task) {
-    for (const Operand& operand : line_.operands_of(instance)) {
+    for (const StraightOperand& operand : line_.operands_of(instance)) {
       if (!operand.present()) continue;
       const int32_t buffer = buffer_of_[static_cast<size_t>(operand.tile)];
       const bool known = std::count(task.buffers.begin(), task.buffers.end(), buffer) > 0;
@@ -165,8 +155,10 @@ bool is_free_copy(const StraightLine& line, const StraightInstruction& instance)
   // Through fp32, as generation 2 copies on Scalar, floats keep their values and a cast is the same
   // cast. The compiler gives Scalar such copies of float16, though a signalling NaN becomes quiet
   // there (compiled programs of three convolutions, assign_queues.h).
-  const bool same_bytes = line.architecture->features.scalar_tensor_ops ||
-                          operands[0].dtype != operands[1].dtype || is_float(operands[0].dtype);
+  const bool same_bytes =
+      line.architecture->features.scalar_tensor_ops ||
+      line.pattern_of(operands[0]).dtype != line.pattern_of(operands[1]).dtype ||
+      is_float(line.pattern_of(operands[0]).dtype);
   if (!same_bytes) return false;
   StraightInstruction other = instance;
   other.instruction.engine = EngineKind::kScalar;

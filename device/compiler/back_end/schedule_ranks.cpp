@@ -11,9 +11,10 @@ namespace neuron_sim {
 namespace {
 
 /// The PSUM operand that a matrix product writes; null for everything else.
-const Operand* product_target(const StraightLine& line, const StraightInstruction& instance) {
+const StraightOperand* product_target(const StraightLine& line,
+                                      const StraightInstruction& instance) {
   if (line.demands[instance.instruction.demand].multiply_accumulates == 0) return nullptr;
-  const Operand& target = line.operands_of(instance)[0];
+  const StraightOperand& target = line.operands_of(instance)[0];
   return target.memory == MemoryKind::kPsum && target.writes() ? &target : nullptr;
 }
 
@@ -29,8 +30,8 @@ void find_groups(const StraightLine& line, Ranks& ranks) {
   std::map<TileId, int> ended;  // sums of the tile so far
   for (uint32_t i = 0; i < line.instructions.size(); ++i) {
     const StraightInstruction& instance = line.instructions[i];
-    const Operand* target = product_target(line, instance);
-    for (const Operand& operand : line.operands_of(instance)) {
+    const StraightOperand* target = product_target(line, instance);
+    for (const StraightOperand& operand : line.operands_of(instance)) {
       const bool other = operand.present() && &operand != target;
       if (other && operand.memory == MemoryKind::kPsum) ++ended[operand.tile];
     }

@@ -45,7 +45,7 @@ class Spilling {
         before_(line.instructions.size()),
         after_(line.instructions.size()) {
     for (const StraightInstruction& instance : line.instructions) {
-      for (const Operand& operand : line.operands_of(instance)) {
+      for (const StraightOperand& operand : line.operands_of(instance)) {
         if (operand.writes()) written_[static_cast<size_t>(operand.tile)] = true;
       }
     }
@@ -100,7 +100,7 @@ class Spilling {
   /// The tiles of this memory that an instance touches.
   std::vector<TileId> tiles_of(uint32_t instance) const {
     std::vector<TileId> tiles;
-    for (const Operand& operand : line_.operands_of(line_.instructions[instance])) {
+    for (const StraightOperand& operand : line_.operands_of(line_.instructions[instance])) {
       if (operand.memory != memory_ || line_.tile_of(operand).placed) continue;
       if (std::count(tiles.begin(), tiles.end(), operand.tile) == 0) tiles.push_back(operand.tile);
     }
@@ -161,16 +161,17 @@ class Spilling {
     const TileState& state = state_of(tile);
     if (memory_ != MemoryKind::kPsum || state.is_resident || state.slot == kNoTile) return false;
     StraightInstruction& reader = line_.instructions[instance];
-    const std::span<Operand> operands = line_.operands_of(reader);
-    const std::vector<Operand> before(operands.begin(), operands.end());
-    for (Operand& operand : operands) {
+    const std::span<StraightOperand> operands = line_.operands_of(reader);
+    const std::vector<StraightOperand> before(operands.begin(), operands.end());
+    for (StraightOperand& operand : operands) {
       if (operand.tile != tile) continue;
       move_to_tile(line_, operand, state.slot);
       operand.memory = MemoryKind::kSbuf;
     }
-    const bool writes = std::any_of(before.begin(), before.end(), [&](const Operand& operand) {
-      return operand.tile == tile && operand.writes();
-    });
+    const bool writes =
+        std::any_of(before.begin(), before.end(), [&](const StraightOperand& operand) {
+          return operand.tile == tile && operand.writes();
+        });
     if (!writes && is_legal(line_, reader)) {
       renew_demand(line_, reader);
       return true;
@@ -193,27 +194,28 @@ class Spilling {
   void repeat(uint32_t writer, const TileState& state, uint32_t instance) {
     StraightInstruction copy = line_.instructions[writer];
     const auto operands = line_.operands_of(copy);
-    const std::vector<Operand> own(operands.begin(), operands.end());
+    const std::vector<StraightOperand> own(operands.begin(), operands.end());
     copy.instruction.first_operand = static_cast<uint32_t>(line_.operands.size());
     line_.operands.insert(line_.operands.end(), own.begin(), own.end());
-    Operand& target = line_.operands_of(copy)[0];
+    StraightOperand& target = line_.operands_of(copy)[0];
     move_to_tile(line_, target, state.now);
     before_[instance].push_back(copy);
     if (copy.instruction.type != &kDmaCopy || state.was_dropped) return;
     ++line_.spills.repeated_loads;
-    line_.spills.repeated_bytes += elements_of(target) * itemsize(target.dtype);
+    const Operand& pattern = line_.pattern_of(target);
+    line_.spills.repeated_bytes += elements_of(pattern) * itemsize(pattern.dtype);
   }
 
   /// Moves the operands of an instance to where their tiles are, and notes what it does to them.
   void note(uint32_t instance) {
     const bool repeats = is_repeatable(instance);
-    for (Operand& operand : line_.operands_of(line_.instructions[instance])) {
+    for (StraightOperand& operand : line_.operands_of(line_.instructions[instance])) {
       if (operand.memory != memory_ || line_.tile_of(operand).placed) continue;
       TileState& state = state_of(operand.tile);
       state.was_touched = true;
       if (operand.reads()) state.was_read = true;
       if (operand.writes()) {
-        const TileBox box = box_of(line_, operand);
+        const TileBox box = box_of(line_, line_.whole(operand));
         state.written = bounding(state.written, box);
         state.unsaved = bounding(state.unsaved, box);
         state.is_repeatable = state.is_repeatable && repeats;
@@ -229,8 +231,9 @@ class Spilling {
     const auto operands = line_.operands_of(writer);
     if (writer.instruction.type == &kMemset) return true;
     if (writer.instruction.type != &kDmaCopy) return false;
-    const Operand& source = operands[DmaCopy::kSrc];
-    return source.memory == MemoryKind::kHbm && !source.indirect && source.register_index < 0 &&
+    const StraightOperand& source = operands[DmaCopy::kSrc];
+    const Operand& pattern = line_.pattern_of(source);
+    return source.memory == MemoryKind::kHbm && !pattern.indirect && pattern.register_index < 0 &&
            !has_operand(operands, DmaCopy::kIndex) && !operands[DmaCopy::kDst].reads() &&
            !written_[static_cast<size_t>(source.tile)];
   }

@@ -1,6 +1,7 @@
 #include "device/compiler/back_end/spill_copies.h"
 
 #include <algorithm>
+#include <array>
 
 #include "device/base/errors.h"
 #include "device/isa/dma/dma_copy.h"
@@ -88,11 +89,9 @@ StraightInstruction copy_of_tile(StraightLine& line, TileId target, TileId sourc
   Instruction& instruction = copy.instruction;
   instruction.type = form.type;
   instruction.engine_given = false;
-  instruction.operand_count = 2;
-  instruction.first_operand = static_cast<uint32_t>(line.operands.size());
-  line.operands.resize(line.operands.size() + instruction.operand_count);
-  line.operands_of(copy)[0] = operand_of(line, target, box, Direction::kWrite);
-  line.operands_of(copy)[1] = operand_of(line, source, box, Direction::kRead);
+  const std::array operands{operand_of(line, target, box, Direction::kWrite),
+                            operand_of(line, source, box, Direction::kRead)};
+  set_operands(line, copy, operands);
   instruction.attribute_count = static_cast<uint8_t>(form.attributes.size());
   instruction.first_attribute = static_cast<uint32_t>(line.attributes.size());
   line.attributes.insert(line.attributes.end(), form.attributes.begin(), form.attributes.end());

@@ -13,8 +13,8 @@ int64_t most_narrow(const StraightLine& line, const StraightInstruction& instanc
   const Demand& demand = line.demands[instance.instruction.demand];
   if (demand.count == 0 || demand.steps[0].unit != Unit::kElementwise) return 0;
   int64_t widest = 1;
-  for (const Operand& operand : line.operands_of(instance)) {
-    if (operand.present()) widest = std::max(widest, free_elements(operand));
+  for (const StraightOperand& operand : line.operands_of(instance)) {
+    if (operand.present()) widest = std::max(widest, free_elements(line.pattern_of(operand)));
   }
   return kBatchElements / widest;
 }

@@ -154,7 +154,7 @@ class LoopSplit {
       Inner& inner = entry->second;
       inner.first = std::min(inner.first, statement);
       inner.last = std::max(inner.last, statement);
-      const Operand& dst = line_.operands_of(instance)[0];
+      const StraightOperand& dst = line_.operands_of(instance)[0];
       inner.only_products &= instance.instruction.engine == EngineKind::kTensor &&
                              static_cast<size_t>(nest(i).depth) == level_ + 2;
       inner.adds |= dst.memory == MemoryKind::kPsum && dst.reads();

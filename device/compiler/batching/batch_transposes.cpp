@@ -30,7 +30,7 @@ std::vector<bool> transposed_tiles(const StraightLine& line) {
   for (const StraightInstruction& instance : line.instructions) {
     const bool transpose = is_transpose(line, instance);
     const bool copy = instance.instruction.type == &kTensorCopy;
-    for (const Operand& operand : line.operands_of(instance)) {
+    for (const StraightOperand& operand : line.operands_of(instance)) {
       if (operand.memory != MemoryKind::kPsum) continue;
       Uses& tile = uses[static_cast<size_t>(operand.tile)];
       const bool writes = operand.direction == Direction::kWrite;
@@ -54,11 +54,12 @@ void batch_transposes(StraightLine& line) {
   rule.partly = true;
   rule.most = [&](const StraightLine& now, const StraightInstruction& instance) -> int64_t {
     if (instance.instruction.type != &kTensorCopy) return 0;
-    const Operand& source = now.operands_of(instance)[1];
+    const StraightOperand& source = now.operands_of(instance)[1];
     const auto tile = static_cast<size_t>(source.tile);
     if (tile >= transposed.size() || !transposed[tile]) return 0;
     const int64_t bank = now.architecture->limits.psum_bank.count;
-    return std::min(kBatchElements / free_elements(source), bank / now.tiles[tile].bytes);
+    return std::min(kBatchElements / free_elements(now.pattern_of(source)),
+                    bank / now.tiles[tile].bytes);
   };
   batch_statements(line, rule);
 }

@@ -16,15 +16,16 @@ void merge_dma(StraightLine& line, const PassSettings& settings) {
   rule.most = [&](const StraightLine& now, const StraightInstruction& instance) -> int64_t {
     if (instance.instruction.type != &kDmaCopy) return 0;
     const auto operands = now.operands_of(instance);
-    const Operand& dst = operands[0];
-    const Operand& src = operands[1];
+    const StraightOperand& dst = operands[0];
+    const StraightOperand& src = operands[1];
     const bool load = src.memory == MemoryKind::kHbm;
     if (load == (dst.memory == MemoryKind::kHbm)) return 0;
     if (conflicts_with_peer(now, instance)) return 0;
     if (load && now.tile_of(src).argument >= 0 && !inputs) return 0;
-    if (innermost_run(load ? src : dst).bytes < kMergedRow) return 0;
-    const Operand& chip = load ? dst : src;
-    const int64_t bytes = free_elements(chip) * std::max(itemsize(dst.dtype), itemsize(src.dtype));
+    const Operand &to = now.pattern_of(dst), &from = now.pattern_of(src);
+    if (innermost_run(load ? from : to).bytes < kMergedRow) return 0;
+    const Operand& chip = load ? to : from;
+    const int64_t bytes = free_elements(chip) * std::max(itemsize(to.dtype), itemsize(from.dtype));
     if (bytes == 0 || chip.partitions == 0) return 0;
     return std::min(kMergedBytesPerPartition / bytes, kMergedBytes / (bytes * chip.partitions));
   };

@@ -7,9 +7,9 @@
 namespace neuron_sim {
 namespace {
 
-bool fit_together(const Operand& a, const Operand& b) {
-  return a.memory == b.memory && a.direction == b.direction && !a.indirect && !b.indirect &&
-         access_alike(a, b);
+bool fit_together(const StraightOperand& a, const StraightOperand& b, const Operand& pattern) {
+  return a.memory == b.memory && a.direction == b.direction && a.pattern == b.pattern &&
+         a.start_partition == b.start_partition && !pattern.indirect;
 }
 
 /// One operand for those of all members; empty when they cannot be combined.
@@ -17,11 +17,12 @@ class OperandStack {
  public:
   OperandStack(StraightLine& line, std::span<const uint32_t> members, size_t index)
       : line_(line), index_(index), first_(operand_of(members.front())) {
+    const Operand& pattern = line.pattern_of(first_);
     tiles_.reserve(members.size());
     offsets_.reserve(members.size());
     for (const uint32_t member : members) {
-      const Operand& operand = operand_of(member);
-      alike_ = alike_ && fit_together(first_, operand);
+      const StraightOperand& operand = operand_of(member);
+      alike_ = alike_ && fit_together(first_, operand, pattern);
       tiles_.push_back(operand.tile);
       offsets_.push_back(operand.offset);
     }
@@ -32,11 +33,11 @@ class OperandStack {
     return std::count(tiles_.begin(), tiles_.end(), tiles_[0]) == std::ssize(tiles_) &&
            std::count(offsets_.begin(), offsets_.end(), offsets_[0]) == std::ssize(offsets_);
   }
-  const Operand& first() const { return first_; }
+  const StraightOperand& first() const { return first_; }
 
-  std::optional<Operand> stacked(bool psum, TileMerges& merges) {
-    if (first_.rank >= kMaximumFreeDimensions) return {};
-    Operand result = first_;
+  std::optional<StraightOperand> stacked(bool psum, TileMerges& merges) {
+    Operand result = line_.whole(first_);
+    if (result.rank >= kMaximumFreeDimensions) return {};
     if (std::count(tiles_.begin(), tiles_.end(), tiles_[0]) != std::ssize(tiles_)) {
       if (!merge_tiles(psum, merges, result)) return {};
     }
@@ -45,17 +46,17 @@ class OperandStack {
       if (offsets_[i] - offsets_[i - 1] != stride) return {};
     }
     result.offset = offsets_[0];
-    std::copy_backward(first_.free.begin(), first_.free.begin() + first_.rank,
-                       result.free.begin() + first_.rank + 1);
+    std::copy_backward(result.free.begin(), result.free.begin() + result.rank,
+                       result.free.begin() + result.rank + 1);
     result.free[0] = {std::ssize(offsets_), stride};
     ++result.rank;
     if (result.writes() && !is_injective_at(result)) return {};
     renew_region(line_, result);
-    return result;
+    return line_.straight(result);
   }
 
  private:
-  const Operand& operand_of(uint32_t member) const {
+  const StraightOperand& operand_of(uint32_t member) const {
     return line_.operands[line_.instructions[member].instruction.first_operand + index_];
   }
 
@@ -86,7 +87,7 @@ class OperandStack {
 
   StraightLine& line_;
   size_t index_;
-  Operand first_;
+  StraightOperand first_;
   bool alike_ = true;
   std::vector<TileId> tiles_;
   std::vector<int64_t> offsets_;
@@ -116,13 +117,14 @@ std::optional<StraightInstruction> stack(StraightLine& line, std::span<const uin
       return {};
     }
   }
-  std::vector<Operand> operands;
+  std::vector<StraightOperand> operands;
   operands.reserve(result.instruction.operand_count);
   int32_t partitions = -1;
   for (size_t i = 0; i < result.instruction.operand_count; ++i) {
     OperandStack stacked(line, members, i);
     if (!stacked.alike()) return {};
-    const Operand& first = stacked.first();
+    const StraightOperand& first = stacked.first();
+    const int32_t its_partitions = line.pattern_of(first).partitions;
     operands.push_back(first);
     if (!first.present()) continue;
     if (type.operands[i].per_partition) {
@@ -131,9 +133,9 @@ std::optional<StraightInstruction> stack(StraightLine& line, std::span<const uin
     }
     if (type.operands[i].optional) return {};  // it ties the elements of the others together
     // Sides of a transfer may have their rows spread differently: then no side has a member.
-    if (partitions >= 0 && first.partitions != partitions) return {};
-    partitions = first.partitions;
-    const std::optional<Operand> operand = stacked.stacked(psum, merges);
+    if (partitions >= 0 && its_partitions != partitions) return {};
+    partitions = its_partitions;
+    const std::optional<StraightOperand> operand = stacked.stacked(psum, merges);
     if (!operand) return {};
     operands.back() = *operand;
   }

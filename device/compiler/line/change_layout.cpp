@@ -50,20 +50,17 @@ std::shared_ptr<const Program> with_dense_loads(const Program& program,
     const auto line = static_cast<size_t>(instruction.source_line);
     StraightInstruction candidate{instruction};
     const auto operands = pools.operands_of(candidate);
-    Operand& source = operands[DmaCopy::kSrc];
+    Operand source = program.operands_of(instruction)[DmaCopy::kSrc];
     if (program.source_lines[line] != source_line || !is_scattered(source)) continue;
     if (operands[DmaCopy::kDst].memory != MemoryKind::kSbuf) continue;
-    const Operand before = source;
     make_dense(pools, source);
-    if (!renew_demand_if_legal(pools, candidate)) {
-      source = before;
-      continue;
-    }
+    operands[DmaCopy::kSrc] = pools.straight(source);
+    if (!renew_demand_if_legal(pools, candidate)) continue;
     instruction = candidate.instruction;
+    changed->operands[instruction.first_operand + DmaCopy::kSrc] = source;
     denser = true;
   }
   if (!denser) return nullptr;
-  changed->operands = std::move(pools.operands);
   changed->demands = std::move(pools.demands);
   return changed;
 }

@@ -28,7 +28,7 @@ bool are_disjoint(std::vector<Region> writes) {
 /// The only write of a tile that nothing touches before.
 struct OnlyWrite {
   uint32_t instance = UINT32_MAX;
-  const Operand* operand = nullptr;
+  const StraightOperand* operand = nullptr;
 };
 
 /// Where the accesses of each tile are kept.
@@ -48,12 +48,12 @@ Histories number_histories(const StraightLine& line) {
   std::vector<bool> read(line.tiles.size());
   std::vector<std::vector<Region>> writes(line.tiles.size());
   for (uint32_t i = 0; i < line.instructions.size(); ++i) {
-    for (const Operand& operand : line.operands_of(line.instructions[i])) {
+    for (const StraightOperand& operand : line.operands_of(line.instructions[i])) {
       if (!operand.present()) continue;
       const auto tile = static_cast<size_t>(operand.tile);
       if (operand.memory == MemoryKind::kHbm) {
         if (operand.reads()) read[tile] = true;
-        if (operand.writes()) writes[tile].push_back(operand.region);
+        if (operand.writes()) writes[tile].push_back(line.region_of(operand));
         continue;
       }
       OnlyWrite& write = result.writes[tile];
@@ -103,28 +103,28 @@ Dependences::Dependences(const StraightLine& line) : first_(line.instructions.si
   auto order = orders.begin();
   std::vector<uint32_t> sources;
   std::optional<uint32_t> collective;  // the last one
-  const auto history_of = [&](const Operand& operand) {
+  const auto history_of = [&](const StraightOperand& operand) {
     return operand.present() ? histories.of[static_cast<size_t>(operand.tile)] : kNoHistory;
   };
   for (uint32_t i = 0; i < line.instructions.size(); ++i) {
     poll_interruption();
     sources.clear();
-    for (const Operand& operand : line.operands_of(line.instructions[i])) {
+    for (const StraightOperand& operand : line.operands_of(line.instructions[i])) {
       const int32_t history = history_of(operand);
       if (history == kOneWrite) {
         const OnlyWrite& write = histories.writes[static_cast<size_t>(operand.tile)];
         const bool waits = write.operand != nullptr && write.instance != i &&
-                           overlap(write.operand->region, operand.region);
+                           overlap(line.region_of(*write.operand), line.region_of(operand));
         if (waits) sources.push_back(write.instance);
       }
       if (history < 0) continue;
-      accesses.collect(static_cast<size_t>(history), operand.region, operand.reads(),
+      accesses.collect(static_cast<size_t>(history), line.region_of(operand), operand.reads(),
                        operand.writes(), sources);
     }
-    for (const Operand& operand : line.operands_of(line.instructions[i])) {
+    for (const StraightOperand& operand : line.operands_of(line.instructions[i])) {
       const int32_t history = history_of(operand);
       if (history < 0) continue;
-      accesses.record(static_cast<size_t>(history), operand.region, operand.writes(), i);
+      accesses.record(static_cast<size_t>(history), line.region_of(operand), operand.writes(), i);
     }
     for (; order != orders.end() && order->consumer == i; ++order) {
       sources.push_back(order->producer);

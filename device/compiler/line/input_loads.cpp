@@ -15,7 +15,7 @@ std::vector<bool> written_tiles(const StraightLine& line) {
   std::vector<bool> written(line.tiles.size());
   for (const StraightInstruction& instance : line.instructions) {
     if (is_meeting(instance)) continue;
-    for (const Operand& operand : line.operands_of(instance)) {
+    for (const StraightOperand& operand : line.operands_of(instance)) {
       if (operand.present() && operand.writes()) written[static_cast<size_t>(operand.tile)] = true;
     }
   }
@@ -35,8 +35,8 @@ std::vector<uint32_t> input_loads(const StraightLine& line) {
   for (uint32_t i = 0; i < line.instructions.size(); ++i) {
     if (line.instructions[i].instruction.type != &kDmaCopy) continue;
     const auto operands = line.operands_of(line.instructions[i]);
-    const Operand& dst = operands[DmaCopy::kDst];
-    const Operand& src = operands[DmaCopy::kSrc];
+    const StraightOperand& dst = operands[DmaCopy::kDst];
+    const StraightOperand& src = operands[DmaCopy::kSrc];
     if (src.memory != MemoryKind::kHbm || dst.memory != MemoryKind::kSbuf || dst.reads()) continue;
     if (has_operand(operands, DmaCopy::kIndex) || written[static_cast<size_t>(src.tile)]) continue;
     if (!conflicts_with_peer(line, src)) loads.push_back(i);

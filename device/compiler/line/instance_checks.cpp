@@ -10,25 +10,17 @@ void append(std::string& key, int64_t value) {
 }
 
 /// What view_of() makes of an operand; its tile as the first operand that has the same one.
-void append(std::string& key, const StraightLine& line, std::span<const Operand> operands,
-            const Operand& operand) {
-  append(key, static_cast<int64_t>(operand.memory));
+void append(std::string& key, const StraightLine& line, std::span<const StraightOperand> operands,
+            const StraightOperand& operand) {
+  append(key, static_cast<int64_t>(operand.memory) << 32 | operand.pattern);
   if (!operand.present()) return;
   int64_t first = 0;
   while (operands[static_cast<size_t>(first)].tile != operand.tile) ++first;
   const Tile& tile = line.tile_of(operand);
   const bool on_chip = operand.memory != MemoryKind::kHbm;
   append(key, first);
-  append(key, static_cast<int64_t>(operand.dtype));
-  append(key, operand.partitions);
-  append(key, operand.partition_stride);
   append(key, on_chip ? operand.start_partition - tile.start_partition : 0);
   append(key, on_chip ? operand.offset - tile.address : operand.offset);
-  append(key, operand.rank);
-  for (size_t i = 0; i < static_cast<size_t>(operand.rank); ++i) {
-    append(key, operand.free[i].size);
-    append(key, operand.free[i].stride);
-  }
 }
 
 }  // namespace
@@ -41,7 +33,7 @@ bool InstanceChecks::renew_demand(StraightLine& line, StraightInstruction& insta
   append(key_, instruction.core);
   for (const Attribute& attribute : line.attributes_of(instance)) append(key_, attribute.bits);
   const auto operands = line.operands_of(instance);
-  for (const Operand& operand : operands) append(key_, line, operands, operand);
+  for (const StraightOperand& operand : operands) append(key_, line, operands, operand);
   const auto [entry, fresh] = demands_.try_emplace(key_, kIllegal);
   if (fresh && renew_demand_if_legal(line, instance)) entry->second = instance.instruction.demand;
   if (entry->second == kIllegal) return false;

@@ -50,15 +50,16 @@ bool PeerAccesses::conflict_with(const Operand& operand) const {
   return false;
 }
 
-bool conflicts_with_peer(const StraightLine& line, const Operand& operand) {
-  return line.peer != nullptr && operand.present() && line.peer->conflict_with(operand);
+bool conflicts_with_peer(const StraightLine& line, const StraightOperand& operand) {
+  return line.peer != nullptr && operand.present() && line.peer->conflict_with(line.whole(operand));
 }
 
 bool conflicts_with_peer(const StraightLine& line, const StraightInstruction& instance) {
   if (line.peer == nullptr || is_meeting(instance)) return false;
   const auto operands = line.operands_of(instance);
-  return std::any_of(operands.begin(), operands.end(),
-                     [&](const Operand& operand) { return conflicts_with_peer(line, operand); });
+  return std::any_of(operands.begin(), operands.end(), [&](const StraightOperand& operand) {
+    return conflicts_with_peer(line, operand);
+  });
 }
 
 std::vector<Edge> meeting_edges(const StraightLine& line) {
@@ -82,10 +83,11 @@ std::vector<Edge> meeting_edges(const StraightLine& line) {
 bool follows_from_operands(const StraightLine& line, const Edge& edge) {
   const auto consumed = line.operands_of(line.instructions[edge.consumer]);
   const auto produced = line.operands_of(line.instructions[edge.producer]);
-  const auto meets = [&](const Operand& a) {
+  const auto meets = [&](const StraightOperand& a) {
     return a.memory == MemoryKind::kHbm &&
-           std::any_of(produced.begin(), produced.end(), [&](const Operand& b) {
-             return b.present() && a.tile == b.tile && overlap(a.region, b.region);
+           std::any_of(produced.begin(), produced.end(), [&](const StraightOperand& b) {
+             return b.present() && a.tile == b.tile &&
+                    overlap(line.region_of(a), line.region_of(b));
            });
   };
   return std::any_of(consumed.begin(), consumed.end(), meets);

@@ -38,7 +38,7 @@ class PeerAccesses {
 
 /// Whether the operand touches bytes in HBM that the other core writes, or writes bytes that it
 /// touches. False in programs of one core.
-bool conflicts_with_peer(const StraightLine& line, const Operand& operand);
+bool conflicts_with_peer(const StraightLine& line, const StraightOperand& operand);
 /// Whether any operand of the instance does; false for meetings.
 bool conflicts_with_peer(const StraightLine& line, const StraightInstruction& instance);
 

@@ -1,9 +1,6 @@
 #include "device/compiler/line/straight_line.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <memory>
 #include <numeric>
 
 #include "device/base/errors.h"
@@ -36,14 +33,6 @@ size_t count_operands(const Program& program, const Block& block) {
   return count;
 }
 
-/// Asks the host for huge pages in a pool that is about to be filled: of a long program its page
-/// faults would take longer than what is written there.
-void prefer_huge_pages(void* pool, size_t bytes) {
-  constexpr size_t kHugePage = 2 << 20;
-  if (std::align(kHugePage, kHugePage, pool, bytes) == nullptr) return;
-  madvise(pool, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
-}
-
 /// The loops around each instruction, without their variables.
 struct Nests {
   std::vector<Nest> nests{Nest{}};
@@ -74,6 +63,18 @@ class Unroll : public EveryIteration {
         nests_{.of = std::vector<uint32_t>(program.instructions.size())},
         peer_(program.tiles.size()) {
     nests_.note(program, program.cores.at(core), 0);
+    forms_.reserve(program.operands.size());
+    for (const Operand& operand : program.operands) {
+      forms_.push_back(
+          {line.straight(operand), operand.first_term, operand.term_count, operand.ring > 1});
+    }
+    for (const Instruction& instruction : program.instructions) {
+      if (!may_keep_bytes(instruction, program.attributes_of(instruction))) continue;
+      for (size_t i = 0; i < instruction.operand_count; ++i) {
+        StraightOperand& operand = forms_[instruction.first_operand + i].operand;
+        if (operand.writes()) operand.direction = Direction::kReadWrite;
+      }
+    }
   }
 
   void meet(const Meeting& meeting) {
@@ -82,18 +83,17 @@ class Unroll : public EveryIteration {
 
   void instruction(uint32_t index, const int64_t* variables) {
     if (program_.instructions[index].core == core_) return append(index, variables);
-    for (const Operand& operand : program_.operands_of(program_.instructions[index])) {
-      if (operand.memory != MemoryKind::kHbm) continue;
-      Operand access = operand;
-      resolve(access, variables);
-      peer_.add(access);
+    const Instruction& instruction = program_.instructions[index];
+    for (size_t i = 0; i < instruction.operand_count; ++i) {
+      const StraightOperand access = operand_at(instruction.first_operand + i, variables);
+      if (access.memory == MemoryKind::kHbm) peer_.add(line_.whole(access));
     }
   }
 
   /// What the other core touches, after the walk.
   std::shared_ptr<const PeerAccesses> peer() {
     std::vector<bool> written(line_.tiles.size());
-    for (const Operand& operand : line_.operands) {
+    for (const StraightOperand& operand : line_.operands) {
       if (operand.present() && operand.writes()) written[static_cast<size_t>(operand.tile)] = true;
     }
     peer_.seal(written);
@@ -101,20 +101,24 @@ class Unroll : public EveryIteration {
   }
 
  private:
+  /// An operand of the program: what its instances begin with, and how they differ.
+  struct Form {
+    StraightOperand operand;
+    uint32_t first_term = 0;
+    uint8_t term_count = 0;
+    bool turns = false;  ///< through a ring of tiles
+  };
+
   void append(uint32_t index, const int64_t* variables) {
-    StraightInstruction instance;
+    StraightInstruction& instance = line_.instructions.emplace_back();
     instance.instruction = program_.instructions[index];
+    const uint32_t first = instance.instruction.first_operand;
     instance.instruction.first_operand = static_cast<uint32_t>(line_.operands.size());
     instance.statement = index;
     instance.nest = nest_at(index, variables);
-    const Instruction& instruction = program_.instructions[index];
-    const bool keeps = may_keep_bytes(instruction, program_.attributes_of(instruction));
-    for (const Operand& operand : program_.operands_of(instruction)) {
-      Operand& copy = line_.operands.emplace_back(operand);
-      resolve(copy, variables);
-      if (keeps && copy.writes()) copy.direction = Direction::kReadWrite;
+    for (uint32_t i = 0; i < instance.instruction.operand_count; ++i) {
+      line_.operands.push_back(operand_at(first + i, variables));
     }
-    line_.instructions.push_back(instance);
   }
 
   /// The loop nest of an instance; equal to the previous one at that depth, that nest is reused.
@@ -137,21 +141,24 @@ class Unroll : public EveryIteration {
     return *last;
   }
 
-  /// Gives the operand its place for these loop variables. Long programs are mostly this: only
-  /// what changes is written.
-  void resolve(Operand& operand, const int64_t* variables) const {
-    if (!operand.present()) return;
-    const Location location = locate(program_, operand, variables, nullptr);
-    operand.region.low += location.offset - operand.offset;
-    operand.region.partition += location.partition - operand.start_partition;
-    operand.tile = location.tile;
-    operand.start_partition = location.partition;
-    operand.offset = location.offset;
-    operand.ring = 1;
-    operand.ring_start = 0;
-    operand.ring_stride = 0;
-    operand.first_term = 0;
-    operand.term_count = 0;
+  /// The operand of the program at its place for these loop variables.
+  StraightOperand operand_at(size_t index, const int64_t* variables) const {
+    const Form& form = forms_[index];
+    StraightOperand operand = form.operand;
+    if (form.turns) {
+      const Location location = locate(program_, program_.operands[index], variables, nullptr);
+      operand.tile = location.tile;
+      operand.start_partition = location.partition;
+      operand.offset = location.offset;
+      return operand;
+    }
+    const Term* term = program_.terms.data() + form.first_term;
+    for (uint8_t i = 0; i < form.term_count; ++i, ++term) {
+      const int64_t variable = variables[term->level];
+      operand.offset += term->offset_step * variable;
+      operand.start_partition += static_cast<int32_t>(term->partition_step * variable);
+    }
+    return operand;
   }
 
   const Program& program_;
@@ -160,6 +167,7 @@ class Unroll : public EveryIteration {
   Nests nests_;
   std::array<std::optional<uint32_t>, kMaximumLoopDepth + 1> last_nests_;  ///< by depth
   uint32_t last_loops_ = UINT32_MAX;  ///< index into nests_ of the last instance
+  std::vector<Form> forms_;           ///< of the program's operands
   PeerAccesses peer_;
 };
 
@@ -227,7 +235,6 @@ Unrolled unroll(const Program& program, size_t core, int64_t maximum) {
   // With room for what passes add: a larger pool would be a copy of this one.
   const size_t operands = count_operands(program, block);
   line.operands.reserve(operands + operands / 4);
-  prefer_huge_pages(line.operands.data(), line.operands.capacity() * sizeof(Operand));
   Unroll visitor(program, core, line);
   Cursor<Unroll>(program, visitor).walk();
   if (program.cores.size() > 1) line.peer = visitor.peer();

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "device/compiler/line/operand_patterns.h"
 #include "device/program/program.h"
 
 namespace neuron_sim {
@@ -48,8 +49,9 @@ struct StraightLine {
   /// It is a core's part of a program of one core, whose tiles outside of HBM become its own.
   bool is_copy_of_first = false;
   std::vector<StraightInstruction> instructions;
-  std::vector<Nest> nests;            ///< shared by instances: append, do not change
-  std::vector<Operand> operands;      ///< ring 1, no terms; on chip `offset` includes the tile's
+  std::vector<Nest> nests;  ///< shared by instances: append, do not change
+  std::vector<StraightOperand> operands;
+  OperandPatterns patterns;           ///< of the operands: append, do not change
   std::vector<Attribute> attributes;  ///< runs may be shared by instances: append, do not change
   std::vector<Tile> tiles;  ///< as in Program; on chip, those of the other core have no memory
   size_t kernel_tiles = 0;  ///< of the program: the first ones, in HBM the same on all cores
@@ -63,21 +65,34 @@ struct StraightLine {
   uint32_t loops = 0;  ///< loops that are numbered; passes that split a loop number the parts anew
   Spills spills;
 
-  std::span<Operand> operands_of(const StraightInstruction& instance) {
+  std::span<StraightOperand> operands_of(const StraightInstruction& instance) {
     return {operands.data() + instance.instruction.first_operand,
             instance.instruction.operand_count};
   }
-  std::span<const Operand> operands_of(const StraightInstruction& instance) const {
+  std::span<const StraightOperand> operands_of(const StraightInstruction& instance) const {
     return {operands.data() + instance.instruction.first_operand,
             instance.instruction.operand_count};
   }
+  /// All that is known of the operands of an instance.
+  WholeOperands whole_operands_of(const StraightInstruction& instance) const {
+    return {patterns, operands_of(instance)};
+  }
+  Operand whole(const StraightOperand& operand) const { return patterns.whole(operand); }
+  /// The pattern of an operand: only what it shares with alike ones is to be read.
+  const Operand& pattern_of(const StraightOperand& operand) const {
+    return patterns[operand.pattern];
+  }
+  Region region_of(const StraightOperand& operand) const { return patterns.region_of(operand); }
+  StraightOperand straight(const Operand& operand) { return patterns.straight(operand); }
   std::span<const Attribute> attributes_of(const StraightInstruction& instance) const {
     return {attributes.data() + instance.instruction.first_attribute,
             instance.instruction.attribute_count};
   }
   const Nest& nest_of(const StraightInstruction& instance) const { return nests[instance.nest]; }
-  Tile& tile_of(const Operand& operand) { return tiles[static_cast<size_t>(operand.tile)]; }
   const Tile& tile_of(const Operand& operand) const {
+    return tiles[static_cast<size_t>(operand.tile)];
+  }
+  const Tile& tile_of(const StraightOperand& operand) const {
     return tiles[static_cast<size_t>(operand.tile)];
   }
 };
@@ -97,6 +112,10 @@ inline bool is_transfer(const StraightLine& line, const StraightInstruction& ins
   const Demand& demand = line.demands[instance.instruction.demand];
   return demand.count > 0 && demand.steps[0].unit == Unit::kDma;
 }
+
+/// Gives an instance operands of its own in place of those that it had.
+void set_operands(StraightLine& line, StraightInstruction& instance,
+                  std::span<const Operand> operands);
 
 /// The straight line of a core, or the reason why there is none (one sentence).
 struct Unrolled {
@@ -142,7 +161,7 @@ bool renew_demand_if_legal(StraightLine& line, StraightInstruction& instance);
 /// After the pattern or place of an operand changed: updates its region.
 void renew_region(const StraightLine& line, Operand& operand);
 /// Moves an operand on chip to another tile of the same layout, at the same place within it.
-void move_to_tile(const StraightLine& line, Operand& operand, TileId tile);
+void move_to_tile(const StraightLine& line, StraightOperand& operand, TileId tile);
 /// Gives a tile on chip another address; all operands follow (one sweep for all tiles).
 /// `addresses`: per tile, its new first byte within each partition, or -1 to leave it.
 void move_tiles(StraightLine& line, const std::vector<int64_t>& addresses);

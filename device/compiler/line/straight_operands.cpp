@@ -33,7 +33,7 @@ Draft draft_of(const StraightLine& line, const StraightInstruction& instance) {
   draft.type = instance.instruction.type;
   draft.engine = instance.instruction.engine;
   draft.core = instance.instruction.core;
-  for (const Operand& operand : line.operands_of(instance)) {
+  for (const Operand& operand : line.whole_operands_of(instance)) {
     draft.operands.push_back(view_of(line, operand));
   }
   draft.operands.resize(draft.type->operands.size());
@@ -45,7 +45,8 @@ Draft draft_of(const StraightLine& line, const StraightInstruction& instance) {
 StraightLine pools_of(const Program& program) {
   StraightLine pools;
   pools.architecture = program.architecture;
-  pools.operands = program.operands;
+  pools.operands.reserve(program.operands.size());
+  for (const Operand& operand : program.operands) pools.operands.push_back(pools.straight(operand));
   pools.attributes = program.attributes;
   pools.tiles = program.tiles;
   pools.demands = program.demands;
@@ -93,16 +94,12 @@ void renew_region(const StraightLine& line, Operand& operand) {
   operand.region.partitions = operand.partition_stride == 0 ? 1 : operand.partitions;
 }
 
-void move_to_tile(const StraightLine& line, Operand& operand, TileId tile) {
+void move_to_tile(const StraightLine& line, StraightOperand& operand, TileId tile) {
   const Tile& from = line.tile_of(operand);
   const Tile& to = line.tiles[static_cast<size_t>(tile)];
-  const int64_t bytes = to.address - from.address;
-  const int32_t partitions = to.start_partition - from.start_partition;
   operand.tile = tile;
-  operand.offset += bytes;
-  operand.region.low += bytes;
-  operand.start_partition += partitions;
-  operand.region.partition += partitions;
+  operand.offset += to.address - from.address;
+  operand.start_partition += to.start_partition - from.start_partition;
 }
 
 void move_tiles(StraightLine& line, const std::vector<int64_t>& addresses) {
@@ -111,13 +108,10 @@ void move_tiles(StraightLine& line, const std::vector<int64_t>& addresses) {
       addresses.begin(), addresses.end(), line.tiles.begin(),
       [](int64_t address, const Tile& tile) { return address < 0 || address == tile.address; });
   if (stay) return;
-  for (Operand& operand : line.operands) {
+  for (StraightOperand& operand : line.operands) {
     if (!operand.present()) continue;
     const auto tile = static_cast<size_t>(operand.tile);
-    if (addresses[tile] < 0) continue;
-    const int64_t bytes = addresses[tile] - line.tiles[tile].address;
-    operand.offset += bytes;
-    operand.region.low += bytes;
+    if (addresses[tile] >= 0) operand.offset += addresses[tile] - line.tiles[tile].address;
   }
   for (size_t tile = 0; tile < addresses.size(); ++tile) {
     if (addresses[tile] >= 0) line.tiles[tile].address = addresses[tile];
@@ -128,7 +122,7 @@ void compact_operands(StraightLine& line) {
   size_t used = 0;
   for (const StraightInstruction& each : line.instructions) used += each.instruction.operand_count;
   if (2 * used >= line.operands.size()) return;
-  std::vector<Operand> operands;
+  std::vector<StraightOperand> operands;
   operands.reserve(used);
   for (StraightInstruction& instance : line.instructions) {
     const auto own = line.operands_of(instance);
@@ -136,6 +130,13 @@ void compact_operands(StraightLine& line) {
     operands.insert(operands.end(), own.begin(), own.end());
   }
   line.operands = std::move(operands);
+}
+
+void set_operands(StraightLine& line, StraightInstruction& instance,
+                  std::span<const Operand> operands) {
+  instance.instruction.first_operand = static_cast<uint32_t>(line.operands.size());
+  instance.instruction.operand_count = static_cast<uint8_t>(operands.size());
+  for (const Operand& operand : operands) line.operands.push_back(line.straight(operand));
 }
 
 TileId add_version(StraightLine& line, TileId tile) {

@@ -4,7 +4,6 @@
 #include <map>
 #include <optional>
 
-#include "device/analysis/access_runs.h"
 #include "device/base/interruption.h"
 #include "device/compiler/tiles/tile_uses.h"
 #include "device/isa/elementwise/tensor_tensor.h"
@@ -15,8 +14,9 @@ namespace neuron_sim {
 namespace {
 
 /// Whether two operands are the same elements of one tile in the same order.
-bool same_access(const Operand& a, const Operand& b) {
-  return a.tile == b.tile && a.offset == b.offset && access_alike(a, b);
+bool same_access(const StraightOperand& a, const StraightOperand& b) {
+  return a.tile == b.tile && a.offset == b.offset && a.pattern == b.pattern &&
+         a.start_partition == b.start_partition;
 }
 
 class Accumulation {
@@ -27,7 +27,7 @@ class Accumulation {
   void run() {
     for (uint32_t i = 0; i < line_.instructions.size(); ++i) {
       poll_interruption();
-      const std::optional<Operand> sum = sum_of(i);
+      const std::optional<StraightOperand> sum = sum_of(i);
       if (!sum) continue;
       const auto operands = line_.operands_of(line_.instructions[i]);
       const bool first = same_access(operands[TensorTensor::kData1], *sum);
@@ -38,30 +38,32 @@ class Accumulation {
 
  private:
   /// The tile of PSUM that the instance adds to in place.
-  std::optional<Operand> sum_of(uint32_t index) const {
+  std::optional<StraightOperand> sum_of(uint32_t index) const {
     const StraightInstruction& instance = line_.instructions[index];
     if (instance.instruction.type != &kTensorTensor || instance.instruction.engine_given) return {};
     const auto operands = line_.operands_of(instance);
-    const Operand& dst = operands[TensorTensor::kDst];
+    const StraightOperand& dst = operands[TensorTensor::kDst];
     const AluOp op = line_.attributes_of(instance)[TensorTensor::kOp].as<AluOp>();
     const bool in_place = same_access(dst, operands[TensorTensor::kData1]) !=
                           same_access(dst, operands[TensorTensor::kData2]);
     if (op != AluOp::kAdd || !in_place || dst.memory != MemoryKind::kPsum) return {};
-    if (dst.dtype != Dtype::kFloat32 || line_.tile_of(dst).placed || !dst.region.exact) return {};
+    const Operand& pattern = line_.pattern_of(dst);
+    const bool is_exact = pattern.dtype == Dtype::kFloat32 && pattern.region.exact;
+    if (!is_exact || line_.tile_of(dst).placed) return {};
     return dst;
   }
 
   /// The instance that fills a tile of which `read` is the only other use, and reads all of.
-  std::optional<uint32_t> only_writer(const Operand& read, uint32_t reader) const {
+  std::optional<uint32_t> only_writer(const StraightOperand& read, uint32_t reader) const {
     const std::span<const TileUse> uses = uses_.of(read.tile);
     if (uses.size() != 2 || uses[1].instance != reader || line_.tile_of(read).placed) return {};
-    const Operand& written = operand_at(line_, uses[0]);
+    const StraightOperand& written = operand_at(line_, uses[0]);
     const bool same = uses[0].operand == 0 && written.direction == Direction::kWrite &&
-                      read.dtype == Dtype::kFloat32 && same_access(written, read);
+                      line_.pattern_of(read).dtype == Dtype::kFloat32 && same_access(written, read);
     return same ? std::optional(uses[0].instance) : std::nullopt;
   }
 
-  void accumulate(uint32_t addition, const Operand& sum, size_t addend) {
+  void accumulate(uint32_t addition, const StraightOperand& sum, size_t addend) {
     const StraightInstruction& adding = line_.instructions[addition];
     std::optional<uint32_t> product = only_writer(line_.operands_of(adding)[addend], addition);
     std::optional<uint32_t> copy;
@@ -84,14 +86,16 @@ class Accumulation {
 
   /// Whether nothing touches the sum after the product and before the addition, and whether
   /// everything that is written to the banks of the sum covers it.
-  bool is_alone(const Operand& sum, uint32_t product, uint32_t addition) const {
+  bool is_alone(const StraightOperand& sum, uint32_t product, uint32_t addition) const {
+    const Region region = line_.region_of(sum);
     const auto between = [&](const TileUse& use) {
       return use.instance > product && use.instance < addition && !removed_[use.instance] &&
-             overlap(operand_at(line_, use).region, sum.region);
+             overlap(line_.region_of(operand_at(line_, use)), region);
     };
     const auto beside = [&](const TileUse& use) {
-      const Operand& other = operand_at(line_, use);
-      return other.writes() && shares_bank(other, sum) && !covers(other.region, sum.region);
+      if (!operand_at(line_, use).writes()) return false;
+      const Region other = line_.region_of(operand_at(line_, use));
+      return shares_bank(other, region, line_.tile_of(sum).address) && !covers(other, region);
     };
     const std::span<const TileUse> uses = uses_.of(sum.tile);
     if (std::any_of(uses.begin(), uses.end(), between)) return false;
@@ -101,19 +105,18 @@ class Accumulation {
            std::none_of(moved->second.begin(), moved->second.end(), between);
   }
 
-  bool shares_bank(const Operand& a, const Operand& b) const {
+  /// Banks are those of a tile that starts at `address`.
+  bool shares_bank(const Region& a, const Region& b, int64_t address) const {
     const int64_t bank = line_.architecture->limits.psum_bank.count;
-    const int64_t start = line_.tile_of(b).address;
-    const auto bank_of = [&](int64_t byte) { return (byte - start) / bank; };
-    return bank_of(a.region.low) <= bank_of(b.region.high() - 1) &&
-           bank_of(b.region.low) <= bank_of(a.region.high() - 1);
+    const auto bank_of = [&](int64_t byte) { return (byte - address) / bank; };
+    return bank_of(a.low) <= bank_of(b.high() - 1) && bank_of(b.low) <= bank_of(a.high() - 1);
   }
 
-  bool add_to(const Operand& sum, uint32_t product) {
+  bool add_to(const StraightOperand& sum, uint32_t product) {
     StraightInstruction& instance = line_.instructions[product];
-    Operand& dst = line_.operands_of(instance)[NcMatmul::kDst];
+    StraightOperand& dst = line_.operands_of(instance)[NcMatmul::kDst];
     const StraightInstruction before = instance;
-    const Operand own = dst;
+    const StraightOperand own = dst;
     dst = sum;
     dst.direction = Direction::kReadWrite;
     own_attribute(line_, instance, NcMatmul::kAccumulate) = Attribute::of(Accumulate::kAdd);

@@ -41,7 +41,7 @@ Operand at_source(const Operand& operand, const Operand& dst, const Operand& src
 /// A reader of a copy, and the operand and demand that it had.
 struct Redirected {
   TileUse use;
-  Operand before;
+  StraightOperand before;
   uint32_t demand = 0;
 };
 
@@ -80,7 +80,7 @@ class StatementElision {
 
   bool is_candidate(const StraightInstruction& instance) const {
     if (instance.instruction.type != &kTensorCopy) return false;
-    const auto operands = line_.operands_of(instance);
+    const WholeOperands operands = line_.whole_operands_of(instance);
     const Operand& dst = operands[0];
     const Operand& src = operands[1];
     return src.memory == MemoryKind::kPsum && dst.memory == MemoryKind::kSbuf &&
@@ -99,7 +99,8 @@ class StatementElision {
 
   /// Lets the readers of one copy read its source.
   bool redirect(uint32_t copy) {
-    const Operand dst = line_.operands_of(at(copy))[0], src = line_.operands_of(at(copy))[1];
+    const WholeOperands operands = line_.whole_operands_of(at(copy));
+    const Operand &dst = operands[0], &src = operands[1];
     uint32_t source_end = 0;
     for (const TileUse& use : uses_.of(src.tile)) {
       if (operand_at(line_, use).writes() && use.instance > copy) return false;
@@ -107,16 +108,18 @@ class StatementElision {
     }
     uint32_t last = copy;
     for (const TileUse& use : uses_.of(dst.tile)) {
-      Operand& operand = operand_at(line_, use);
+      StraightOperand& operand = operand_at(line_, use);
       if (operand.tile != dst.tile || use.instance == copy) continue;
-      if (!overlap(operand.region, dst.region)) continue;
+      const Region region = line_.region_of(operand);
+      if (!overlap(region, dst.region)) continue;
       const bool readable = operand.direction == Direction::kRead && use.instance > copy &&
-                            operand.dtype == dst.dtype && covers(dst.region, operand.region) &&
-                            in_loops_of(copy, use.instance);
+                            line_.pattern_of(operand).dtype == dst.dtype &&
+                            covers(dst.region, region) && in_loops_of(copy, use.instance);
       if (!readable) return false;
       redirected_.push_back({use, operand, at(use.instance).instruction.demand});
-      operand = at_source(operand, dst, src);
-      renew_region(line_, operand);
+      Operand moved = at_source(line_.whole(operand), dst, src);
+      renew_region(line_, moved);
+      operand = line_.straight(moved);
       last = std::max(last, use.instance);
     }
     const int64_t bank = line_.architecture->limits.psum_bank.count;

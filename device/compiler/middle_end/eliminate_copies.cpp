@@ -30,12 +30,12 @@ bool is_of_rows(const Operand& operand) {
 bool is_exact_copy(const StraightLine& line, const StraightInstruction& instance) {
   if (instance.instruction.type != &kTensorCopy) return false;
   const auto operands = line.operands_of(instance);
-  const Operand& dst = operands[0];
-  const Operand& src = operands[1];
+  const StraightOperand &dst = operands[0], &src = operands[1];
+  const Operand &to = line.pattern_of(dst), &from = line.pattern_of(src);
   return dst.memory == MemoryKind::kSbuf && src.memory == MemoryKind::kSbuf &&
-         src.dtype == dst.dtype && dst.tile != src.tile && dst.direction == Direction::kWrite &&
-         has_dense_partitions(src) && has_dense_partitions(dst) && is_of_rows(src) &&
-         is_of_rows(dst) && !line.tile_of(src).placed && !line.tile_of(dst).placed;
+         from.dtype == to.dtype && dst.tile != src.tile && dst.direction == Direction::kWrite &&
+         has_dense_partitions(from) && has_dense_partitions(to) && is_of_rows(from) &&
+         is_of_rows(to) && !line.tile_of(src).placed && !line.tile_of(dst).placed;
 }
 
 /// Eliminates the copies of some statements, or leaves everything unchanged.
@@ -59,7 +59,7 @@ class Elimination {
           return checks_.renew_demand(line_, line_.instructions[reader.use.instance]);
         });
     for (auto reader = redirected_.rbegin(); reader != redirected_.rend(); ++reader) {
-      Operand& operand = operand_at(line_, reader->use);
+      StraightOperand& operand = operand_at(line_, reader->use);
       if (done) {
         moved_[operand.tile].push_back(reader->use);
       } else {
@@ -74,7 +74,7 @@ class Elimination {
   /// A reader of a copy, and the operand and demand that it had.
   struct Redirected {
     TileUse use;
-    Operand before;
+    StraightOperand before;
     uint32_t demand = 0;
   };
 
@@ -93,12 +93,12 @@ class Elimination {
 
   /// Whether nothing writes what a copy reads after it.
   bool keeps_source(uint32_t copy) const {
-    const Operand& src = line_.operands_of(line_.instructions[copy])[1];
+    const StraightOperand& src = line_.operands_of(line_.instructions[copy])[1];
     const std::span<const TileUse> writes = writes_.of(src.tile);
     const auto later = std::partition_point(
         writes.begin(), writes.end(), [&](const TileUse& use) { return use.instance <= copy; });
     return std::none_of(later, writes.end(), [&](const TileUse& use) {
-      return overlap(operand_at(line_, use).region, src.region);
+      return overlap(line_.region_of(operand_at(line_, use)), line_.region_of(src));
     });
   }
 
@@ -111,9 +111,9 @@ class Elimination {
     }
     std::vector<TileUse> readers;
     const auto note = [&](const TileUse& use) {
-      const Operand& operand = operand_at(line_, use);
+      const StraightOperand& operand = operand_at(line_, use);
       if (operand.tile != copied.tile || !operand.reads() || removed_[use.instance]) return;
-      if (origins.touch(operand)) readers.push_back(use);
+      if (origins.touch(line_.whole(operand))) readers.push_back(use);
     };
     for (const TileUse& use : uses_.of(copied.tile)) note(use);
     const auto moved = moved_.find(copied.tile);
@@ -125,24 +125,26 @@ class Elimination {
 
   /// Lets a reader read the source.
   bool redirect(const TileUse& use, const CopyOrigins& origins) {
-    Operand& operand = operand_at(line_, use);
+    const StraightOperand before = operand_at(line_, use);
+    Operand operand = line_.whole(before);
     if (operand.direction != Direction::kRead || !origins.holds(operand)) return false;
-    const std::optional<CopyOrigins::Origin> row = origin_of_row(use, origins);
+    const StraightInstruction& reader = line_.instructions[use.instance];
+    const std::optional<CopyOrigins::Origin> row = origin_of_row(operand, use.instance, origins);
     std::optional<std::vector<int64_t>> bytes;
-    if (!row) bytes = source_bytes(use, origins);
+    if (!row) bytes = source_bytes(operand, use.instance, origins);
     if (!row && !bytes) return false;
-    const Operand before = operand;
+    const int64_t run = innermost_run(operand).bytes;
     const CopyOrigins::Origin first = row ? *row : *origins.at(operand.offset);
     operand.tile = first.tile;
     operand.offset = first.byte;
-    const bool composed = row || keeps_dimensions(operand, *bytes) || takes_dimensions(use, *bytes);
-    if (composed) renew_region(line_, operand);
-    const bool transfers = is_transfer(line_, line_.instructions[use.instance]);
-    if (!composed || (transfers && innermost_run(operand).bytes < innermost_run(before).bytes)) {
-      operand = before;
+    const bool composed =
+        row || keeps_dimensions(operand, *bytes) || takes_dimensions(reader, *bytes, operand);
+    if (!composed || (is_transfer(line_, reader) && innermost_run(operand).bytes < run)) {
       return false;
     }
-    redirected_.push_back({use, before, line_.instructions[use.instance].instruction.demand});
+    renew_region(line_, operand);
+    operand_at(line_, use) = line_.straight(operand);
+    redirected_.push_back({use, before, reader.instruction.demand});
     return true;
   }
 
@@ -153,19 +155,17 @@ class Elimination {
 
   /// The origin of a contiguous read that one copy fills: the source is contiguous too, so the
   /// operand keeps its dimensions.
-  std::optional<CopyOrigins::Origin> origin_of_row(const TileUse& use,
+  std::optional<CopyOrigins::Origin> origin_of_row(const Operand& operand, uint32_t reader,
                                                    const CopyOrigins& origins) const {
-    const Operand& operand = operand_at(line_, use);
     const InnermostRun run = innermost_run(operand);
     if (run.outer > 0) return std::nullopt;
     const auto origin = origins.of_contiguous(operand.offset, run.bytes);
-    return origin && serves(origin->copy, use.instance) ? origin : std::nullopt;
+    return origin && serves(origin->copy, reader) ? origin : std::nullopt;
   }
 
   /// Bytes of the one source in the order in which an operand reads their copies.
-  std::optional<std::vector<int64_t>> source_bytes(const TileUse& use,
+  std::optional<std::vector<int64_t>> source_bytes(const Operand& operand, uint32_t reader,
                                                    const CopyOrigins& origins) const {
-    const Operand& operand = operand_at(line_, use);
     std::vector<int64_t> bytes;
     bytes.reserve(static_cast<size_t>(free_elements(operand)));
     std::optional<CopyOrigins::Origin> last;
@@ -174,7 +174,7 @@ class Elimination {
       const auto origin = found ? origins.at(byte) : std::nullopt;
       found = origin && (!last || origin->tile == last->tile);
       if (!found) return;
-      if (!last || origin->copy != last->copy) found = serves(origin->copy, use.instance);
+      if (!last || origin->copy != last->copy) found = serves(origin->copy, reader);
       bytes.push_back(origin->byte);
       last = origin;
     });
@@ -199,14 +199,14 @@ class Elimination {
   }
 
   /// Gives products and copies the dimensions that read those bytes.
-  bool takes_dimensions(const TileUse& use, const std::vector<int64_t>& bytes) {
-    const InstructionType* type = line_.instructions[use.instance].instruction.type;
+  bool takes_dimensions(const StraightInstruction& reader, const std::vector<int64_t>& bytes,
+                        Operand& operand) const {
+    const InstructionType* type = reader.instruction.type;
     if (type != &kNcMatmul && type != &kTensorCopy) return false;
     const std::optional<std::vector<Dimension>> dimensions = pattern_of(bytes);
     if (!dimensions || std::ssize(*dimensions) > line_.architecture->limits.free_dimensions) {
       return false;
     }
-    Operand& operand = operand_at(line_, use);
     if (type == &kNcMatmul && operand.rank != 1) return false;
     operand.rank = static_cast<int8_t>(dimensions->size());
     operand.free.fill({});

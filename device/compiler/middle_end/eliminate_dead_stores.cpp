@@ -21,15 +21,13 @@ class Remainder {
                         [&](const Region& part) { return covers(part, region); });
   }
   /// Subtracts the bytes of a write; false when that is not exactly possible.
-  bool overwrite(const Operand& write) {
-    const bool fresh = write.direction == Direction::kWrite && write.region.exact &&
-                       covers(stored_, write.region) &&
-                       std::none_of(parts_.begin(), parts_.end(), [&](const Region& part) {
-                         return overlap(part, write.region);
-                       });
+  bool overwrite(const Region& write) {
+    const bool fresh = write.exact && covers(stored_, write) &&
+                       std::none_of(parts_.begin(), parts_.end(),
+                                    [&](const Region& part) { return overlap(part, write); });
     if (!fresh || parts_.size() == kMostParts) return false;
-    parts_.push_back(write.region);
-    missing_ -= size_of(write.region);
+    parts_.push_back(write);
+    missing_ -= size_of(write);
     return true;
   }
 
@@ -49,12 +47,14 @@ bool is_dead(const StraightLine& line, std::span<const TileUse> later, const Reg
     const std::span<const TileUse> instance = later.subspan(first, end - first);
     first = end;
     for (const TileUse& use : instance) {
-      const Operand& operand = operand_at(line, use);
-      if (operand.reads() && left.meets(operand.region)) return false;
+      const StraightOperand& operand = operand_at(line, use);
+      if (operand.reads() && left.meets(line.region_of(operand))) return false;
     }
     for (const TileUse& use : instance) {
-      const Operand& operand = operand_at(line, use);
-      if (operand.writes() && left.meets(operand.region) && !left.overwrite(operand)) return false;
+      const StraightOperand& operand = operand_at(line, use);
+      const Region region = line.region_of(operand);
+      if (!operand.writes() || !left.meets(region)) continue;
+      if (operand.reads() || !left.overwrite(region)) return false;
     }
     if (left.empty()) return true;
   }
@@ -68,12 +68,13 @@ void eliminate_dead_stores(StraightLine& line) {
   std::vector<bool> removed(line.instructions.size());
   for (uint32_t i = 0; i < line.instructions.size(); ++i) {
     if (line.instructions[i].instruction.type != &kMemset) continue;
-    const Operand& dst = line.operands_of(line.instructions[i])[0];
-    if (dst.memory == MemoryKind::kHbm || line.tile_of(dst).placed || !dst.region.exact) continue;
+    const StraightOperand& dst = line.operands_of(line.instructions[i])[0];
+    const Region stored = line.region_of(dst);
+    if (dst.memory == MemoryKind::kHbm || line.tile_of(dst).placed || !stored.exact) continue;
     const std::span<const TileUse> all = uses.of(dst.tile);
     const auto later =
         std::find_if(all.begin(), all.end(), [&](const TileUse& use) { return use.instance > i; });
-    removed[i] = is_dead(line, all.subspan(static_cast<size_t>(later - all.begin())), dst.region);
+    removed[i] = is_dead(line, all.subspan(static_cast<size_t>(later - all.begin())), stored);
   }
   remove_instances(line, removed);
 }

@@ -21,22 +21,21 @@ std::vector<TileUse> first_products(const StraightLine& line, std::span<const Ti
   std::vector<Region> parts;
   int64_t missing = size_of(zeros);
   for (const TileUse& use : later) {
-    const Operand& operand = operand_at(line, use);
-    if (!overlap(operand.region, zeros)) continue;
-    const bool again = std::any_of(parts.begin(), parts.end(), [&](const Region& part) {
-      return covers(part, operand.region);
-    });
+    const StraightOperand& operand = operand_at(line, use);
+    const Region region = line.region_of(operand);
+    if (!overlap(region, zeros)) continue;
+    const bool again = std::any_of(parts.begin(), parts.end(),
+                                   [&](const Region& part) { return covers(part, region); });
     if (again) continue;
     const bool product = line.instructions[use.instance].instruction.type == &kNcMatmul;
-    const bool fresh = product && operand.direction == Direction::kReadWrite &&
-                       operand.region.exact && covers(zeros, operand.region) &&
-                       std::none_of(parts.begin(), parts.end(), [&](const Region& part) {
-                         return overlap(part, operand.region);
-                       });
+    const bool fresh = product && operand.direction == Direction::kReadWrite && region.exact &&
+                       covers(zeros, region) &&
+                       std::none_of(parts.begin(), parts.end(),
+                                    [&](const Region& part) { return overlap(part, region); });
     if (!fresh) return {};
-    parts.push_back(operand.region);
+    parts.push_back(region);
     products.push_back(use);
-    missing -= size_of(operand.region);
+    missing -= size_of(region);
     if (missing == 0) return products;
   }
   return {};
@@ -56,13 +55,14 @@ void fold_zeros(StraightLine& line) {
   std::vector<bool> removed(line.instructions.size());
   for (uint32_t i = 0; i < line.instructions.size(); ++i) {
     if (!is_zero(line, line.instructions[i])) continue;
-    const Operand& dst = line.operands_of(line.instructions[i])[0];
-    if (dst.memory != MemoryKind::kPsum || line.tile_of(dst).placed || !dst.region.exact) continue;
+    const StraightOperand& dst = line.operands_of(line.instructions[i])[0];
+    const Region zeros = line.region_of(dst);
+    if (dst.memory != MemoryKind::kPsum || line.tile_of(dst).placed || !zeros.exact) continue;
     const std::span<const TileUse> all = uses.of(dst.tile);
     const auto later =
         std::find_if(all.begin(), all.end(), [&](const TileUse& use) { return use.instance > i; });
     const auto products =
-        first_products(line, all.subspan(static_cast<size_t>(later - all.begin())), dst.region);
+        first_products(line, all.subspan(static_cast<size_t>(later - all.begin())), zeros);
     for (const TileUse& use : products) overwrite(line, use);
     removed[i] = !products.empty();
   }

@@ -1,6 +1,7 @@
 #include "device/compiler/middle_end/forward_stores.h"
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 
 #include "device/base/interruption.h"
@@ -53,7 +54,7 @@ class Forwarding {
   /// Records the effects of a kept instance on tensors in HBM.
   void note_memory(uint32_t i, const std::vector<Rows>& rows) {
     if (is_meeting(line_.instructions[i])) return;  // moves no bytes there
-    for (const Operand& operand : line_.operands_of(line_.instructions[i])) {
+    for (const StraightOperand& operand : line_.operands_of(line_.instructions[i])) {
       if (operand.memory != MemoryKind::kHbm) continue;
       const auto tile = static_cast<size_t>(operand.tile);
       if (operand.reads()) ++loads_left_[tile];
@@ -63,7 +64,7 @@ class Forwarding {
         const auto overwrites = [&](const Rows& row) {
           return overlap(store.hbm.region, row.hbm.region);
         };
-        return rows.empty() ? overlap(store.hbm.region, operand.region)
+        return rows.empty() ? overlap(store.hbm.region, line_.region_of(operand))
                             : std::any_of(rows.begin(), rows.end(), overwrites);
       });
       stores.insert(stores.end(), rows.begin(), rows.end());
@@ -89,7 +90,8 @@ class Forwarding {
     }
     copies = merged_copies(line_, std::move(copies));
     const bool is_short = std::all_of(copies.begin(), copies.end(), [&](const auto& copy) {
-      return is_worthwhile(line_.operands_of(copy)[0], line_.operands_of(copy)[1]);
+      const WholeOperands operands = line_.whole_operands_of(copy);
+      return is_worthwhile(operands[0], operands[1]);
     });
     if (!is_short || !keep_alive(load.front().instance, all)) return false;
     for (StraightInstruction& copy : copies) {
@@ -132,9 +134,9 @@ class Forwarding {
   bool is_overwritten(const Rows& store, uint32_t load) const {
     const auto uses = uses_.of(store.chip.tile);
     return std::any_of(uses.begin(), uses.end(), [&](const TileUse& use) {
-      const Operand& operand = operand_at(line_, use);
+      const StraightOperand& operand = operand_at(line_, use);
       return operand.writes() && use.instance > store.instance && use.instance <= load &&
-             overlap(operand.region, store.chip.region);
+             overlap(line_.region_of(operand), store.chip.region);
     });
   }
 
@@ -149,10 +151,7 @@ class Forwarding {
     copy.instruction.engine = EngineKind::kVector;
     copy.instruction.engine_given = false;
     copy.instruction.attribute_count = 0;
-    copy.instruction.operand_count = 2;
-    copy.instruction.first_operand = static_cast<uint32_t>(line_.operands.size());
-    line_.operands.push_back(*target);
-    line_.operands.push_back(*source);
+    set_operands(line_, copy, std::array{*target, *source});
     if (is_legal(line_, copy)) return copy;
     return std::nullopt;
   }
@@ -196,7 +195,7 @@ class Forwarding {
     std::vector<bool> removed(line_.instructions.size());
     for (size_t i = 0; i < line_.instructions.size(); ++i) {
       if (line_.instructions[i].instruction.type != &kDmaCopy) continue;
-      const Operand& target = line_.operands_of(line_.instructions[i])[0];
+      const StraightOperand& target = line_.operands_of(line_.instructions[i])[0];
       if (target.memory != MemoryKind::kHbm) continue;
       const auto tile = static_cast<size_t>(target.tile);
       removed[i] = line_.tiles[tile].scratch >= 0 && loads_left_[tile] == 0 && !closed_[tile];

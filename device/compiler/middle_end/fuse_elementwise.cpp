@@ -18,18 +18,13 @@ using Scalars = TensorScalar;
 /// Operands and attributes of the one instruction.
 struct Fused {
   const InstructionType* type = nullptr;
-  std::vector<Operand> operands;
+  std::vector<StraightOperand> operands;
   std::vector<Attribute> attributes;
 };
 
-bool same_elements(const Operand& a, const Operand& b) {
-  const auto same = [](const Dimension& one, const Dimension& other) {
-    return one.size == other.size && one.stride == other.stride;
-  };
-  return a.tile == b.tile && a.dtype == b.dtype && a.offset == b.offset && a.rank == b.rank &&
-         a.start_partition == b.start_partition && a.partitions == b.partitions &&
-         a.partition_stride == b.partition_stride &&
-         std::equal(a.free.begin(), a.free.begin() + a.rank, b.free.begin(), same);
+bool same_elements(const StraightOperand& a, const StraightOperand& b) {
+  return a.tile == b.tile && a.offset == b.offset && a.pattern == b.pattern &&
+         a.start_partition == b.start_partition;
 }
 
 bool is_one_operation(const StraightLine& line, const StraightInstruction& instance) {
@@ -69,7 +64,7 @@ Fused with_tile(const StraightLine& line, const StraightInstruction& first,
   const auto later = line.operands_of(second);
   const auto earlier = line.operands_of(first);
   const auto numbers = line.attributes_of(first);
-  Fused fused{&kScalarTensorTensor, std::vector<Operand>(Both::kOperand1 + 1), {}};
+  Fused fused{&kScalarTensorTensor, std::vector<StraightOperand>(Both::kOperand1 + 1), {}};
   fused.operands[Both::kDst] = later[TensorTensor::kDst];
   fused.operands[Both::kData] = earlier[Scalars::kData];
   if (has_operand(earlier, Scalars::kOperand0)) {
@@ -139,18 +134,18 @@ bool replaced(StraightLine& line, StraightInstruction& instance, const Fused& by
 /// overwrites it in another order than it is read.
 bool loses_inputs(const StraightLine& line, const TileUses& writes, uint32_t first,
                   uint32_t second) {
-  const Operand& result = line.operands_of(line.instructions[second])[0];
+  const StraightOperand& result = line.operands_of(line.instructions[second])[0];
   const auto operands = line.operands_of(line.instructions[first]);
-  return std::any_of(operands.begin() + 1, operands.end(), [&](const Operand& input) {
+  return std::any_of(operands.begin() + 1, operands.end(), [&](const StraightOperand& input) {
     if (!input.present()) return false;
-    if (result.tile == input.tile && overlap(result.region, input.region) &&
+    if (result.tile == input.tile && overlap(line.region_of(result), line.region_of(input)) &&
         !same_elements(result, input)) {
       return true;
     }
     const auto between = writes.of(input.tile);
     return std::any_of(between.begin(), between.end(), [&](const TileUse& use) {
       return use.instance > first && use.instance < second &&
-             overlap(operand_at(line, use).region, input.region);
+             overlap(line.region_of(operand_at(line, use)), line.region_of(input));
     });
   });
 }
@@ -163,13 +158,13 @@ void fuse_elementwise(StraightLine& line) {
   std::vector<bool> removed(line.instructions.size());
   for (uint32_t i = 0; i < line.instructions.size(); ++i) {
     if (!is_one_operation(line, line.instructions[i])) continue;
-    const Operand result = line.operands_of(line.instructions[i])[Scalars::kDst];
-    if (result.dtype != Dtype::kFloat32 || line.tile_of(result).placed) continue;
+    const StraightOperand result = line.operands_of(line.instructions[i])[Scalars::kDst];
+    if (line.pattern_of(result).dtype != Dtype::kFloat32 || line.tile_of(result).placed) continue;
     const std::span<const TileUse> both = uses.of(result.tile);
     if (both.size() != 2 || both[0].instance != i || both[1].instance <= i) continue;
     const auto [reader, operand] = both[1];
     StraightInstruction& second = line.instructions[reader];
-    Operand read = operand_at(line, both[1]);
+    const StraightOperand read = operand_at(line, both[1]);
     if (read.direction != Direction::kRead || !same_elements(read, result)) continue;
     if (loses_inputs(line, writes, i, reader)) continue;
     const auto one = fused(line, line.instructions[i], second, operand);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "device/analysis/access_runs.h"
 #include "device/base/interruption.h"
 #include "device/compiler/batching/stack_instances.h"
 #include "device/compiler/line/meetings.h"
@@ -24,7 +23,7 @@ class Hoist {
         removed_(line.instructions.size()) {
     std::iota(result_of_.begin(), result_of_.end(), 0);
     for (uint32_t i = 0; i < line.instructions.size(); ++i) {
-      for (const Operand& operand : line.operands_of(line.instructions[i])) {
+      for (const StraightOperand& operand : line.operands_of(line.instructions[i])) {
         if (!operand.present() || !operand.writes()) continue;
         const auto tile = static_cast<size_t>(operand.tile);
         first_write_[tile] = std::min(first_write_[tile], i);
@@ -59,13 +58,13 @@ class Hoist {
   }
 
  private:
-  const Operand& result(uint32_t instance) const {
+  const StraightOperand& result(uint32_t instance) const {
     return line_.operands_of(line_.instructions[instance])[0];
   }
 
   /// Reads of results that were removed become reads of the earlier ones.
   void follow_results(uint32_t instance) {
-    for (Operand& operand : line_.operands_of(line_.instructions[instance])) {
+    for (StraightOperand& operand : line_.operands_of(line_.instructions[instance])) {
       if (!operand.present() || operand.direction != Direction::kRead) continue;
       if (operand.memory != MemoryKind::kSbuf) continue;
       const TileId earlier = result_of_[static_cast<size_t>(operand.tile)];
@@ -78,7 +77,7 @@ class Hoist {
     std::vector<bool> read(line_.tiles.size());
     for (uint32_t i = 0; i < line_.instructions.size(); ++i) {
       if (removed_[i]) continue;
-      for (const Operand& operand : line_.operands_of(line_.instructions[i])) {
+      for (const StraightOperand& operand : line_.operands_of(line_.instructions[i])) {
         if (operand.present() && operand.reads()) read[static_cast<size_t>(operand.tile)] = true;
       }
     }
@@ -115,10 +114,10 @@ class Hoist {
     const auto a = line_.operands_of(line_.instructions[before]),
                b = line_.operands_of(line_.instructions[index]);
     if (a.size() <= operand || b.size() <= operand) return false;
-    const Operand &x = a[operand], &y = b[operand];
+    const StraightOperand &x = a[operand], &y = b[operand];
     return x.present() && y.present() &&
            x.offset - line_.tile_of(x).address == y.offset - line_.tile_of(y).address &&
-           access_alike(x, y);
+           x.pattern == y.pattern && x.start_partition == y.start_partition;
   }
 
   bool computes_the_same(uint32_t before, uint32_t index) const {

@@ -10,9 +10,9 @@
 namespace neuron_sim {
 namespace {
 
-/// One use of a tile, with what versions depend on: operands are large and lie far apart.
+/// One use of a tile, with what versions depend on.
 struct TileAccess {
-  Operand* operand = nullptr;
+  StraightOperand* operand = nullptr;
   uint32_t instance = 0;
   Direction direction{};
   Region region{};
@@ -27,8 +27,8 @@ void list_accesses(StraightLine& line, std::span<const TileUse> uses,
   accesses.clear();
   accesses.reserve(uses.size());
   for (const TileUse& use : uses) {
-    Operand& operand = operand_at(line, use);
-    accesses.push_back({&operand, use.instance, operand.direction, operand.region});
+    StraightOperand& operand = operand_at(line, use);
+    accesses.push_back({&operand, use.instance, operand.direction, line.region_of(operand)});
   }
   const auto before = [](const TileAccess& a, const TileAccess& b) {
     return std::pair(a.instance, !a.reads()) < std::pair(b.instance, !b.reads());

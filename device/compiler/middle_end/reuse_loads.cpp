@@ -33,8 +33,8 @@ bool has_loads(const StraightLine& line) {
 ContentsKey contents_of(const StraightLine& line, const StraightInstruction& load) {
   ContentsKey key;
   key.reserve(32);  // of most loads
-  for (const Operand& operand : line.operands_of(load).first(2)) {
-    append(key, operand, line.tile_of(operand));
+  for (const StraightOperand& operand : line.operands_of(load).first(2)) {
+    append(key, line, operand);
   }
   for (const Attribute& attribute : line.attributes_of(load)) key.push_back(attribute.bits);
   return key;

@@ -56,7 +56,7 @@ class Transposes {
     TransposedTile found{.tile = tile, .first = uses_.of(tile).front().instance};
     bool is_read = false;
     for (const TileUse& use : uses_.of(tile)) {
-      const Operand& operand = operand_at(line_, use);
+      const StraightOperand& operand = operand_at(line_, use);
       if (operand.direction == Direction::kRead) {
         is_read = true;
       } else if (is_read || use.operand != 0 || !add_copy(use.instance, found)) {
@@ -72,7 +72,7 @@ class Transposes {
     const StraightInstruction& instance = line_.instructions[copy];
     if (instance.instruction.type != &kTensorCopy) return false;
     const auto operands = line_.operands_of(instance);
-    const Operand& bank = operands[1];
+    const StraightOperand& bank = operands[1];
     if (bank.memory != MemoryKind::kPsum || operands[0].direction != Direction::kWrite) {
       return false;
     }
@@ -90,7 +90,7 @@ class Transposes {
   bool add_transpose(uint32_t transpose, TransposedTile& found) const {
     const StraightInstruction& instance = line_.instructions[transpose];
     if (instance.instruction.type != &kNcTranspose) return false;
-    const Operand& source = line_.operands_of(instance)[1];
+    const StraightOperand& source = line_.operands_of(instance)[1];
     if (source.memory != MemoryKind::kSbuf) return false;
     add_to(found.key, transpose);
     found.key.push_back(static_cast<int64_t>(instance.instruction.engine));
@@ -105,8 +105,8 @@ class Transposes {
   void add_to(ContentsKey& key, uint32_t index) const {
     const StraightInstruction& instance = line_.instructions[index];
     for (const Attribute& attribute : line_.attributes_of(instance)) key.push_back(attribute.bits);
-    for (const Operand& operand : line_.operands_of(instance)) {
-      if (operand.present()) append(key, operand, line_.tile_of(operand));
+    for (const StraightOperand& operand : line_.operands_of(instance)) {
+      if (operand.present()) append(key, line_, operand);
     }
   }
 

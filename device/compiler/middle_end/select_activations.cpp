@@ -34,7 +34,7 @@ std::optional<Draft> as_activation(const StraightLine& line, const StraightInstr
   const auto attributes = line.attributes_of(instance);
   const std::optional<ScaleAndBias> found = scale_and_bias_of(attributes);
   if (!found) return std::nullopt;
-  const auto operands = line.operands_of(instance);
+  const WholeOperands operands = line.whole_operands_of(instance);
   Activate result{.dst = view_of(line, operands[Scalars::kDst]),
                   .data = view_of(line, operands[Scalars::kData])};
   const auto take = [&](std::optional<size_t> stage, View& tile, double& constant) {
@@ -61,7 +61,7 @@ std::optional<Draft> as_activation(const StraightLine& line, const StraightInstr
 
 /// Makes the instance that activation, with the operands that it has.
 void replace(StraightLine& line, StraightInstruction& instance, const Draft& activation) {
-  const auto before = line.operands_of(instance);
+  const WholeOperands before = line.whole_operands_of(instance);
   const ScaleAndBias found = *scale_and_bias_of(line.attributes_of(instance));
   const auto operand = [&](std::optional<size_t> stage) {
     const bool given = stage && has_operand(before, Scalars::kOperand0 + *stage);
@@ -76,9 +76,7 @@ void replace(StraightLine& line, StraightInstruction& instance, const Draft& act
   Instruction& instruction = instance.instruction;
   instruction.type = &kActivation;
   instruction.engine = EngineKind::kScalar;
-  instruction.first_operand = static_cast<uint32_t>(line.operands.size());
-  instruction.operand_count = static_cast<uint8_t>(operands.size());
-  line.operands.insert(line.operands.end(), operands.begin(), operands.end());
+  set_operands(line, instance, operands);
   instruction.first_attribute = static_cast<uint32_t>(line.attributes.size());
   instruction.attribute_count = static_cast<uint8_t>(activation.attributes.size());
   line.attributes.insert(line.attributes.end(), activation.attributes.begin(),

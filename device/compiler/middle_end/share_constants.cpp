@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "device/analysis/access_runs.h"
 #include "device/compiler/batching/stack_instances.h"
 #include "device/compiler/tiles/tile_uses.h"
 #include "device/isa/movement/memset.h"
@@ -10,14 +9,14 @@
 namespace neuron_sim {
 namespace {
 
-const Operand& result(const StraightLine& line, uint32_t instance) {
+const StraightOperand& result(const StraightLine& line, uint32_t instance) {
   return line.operands_of(line.instructions[instance])[0];
 }
 
 /// A memset of a tile in SBUF before all reads of it, and its only write.
 bool makes_constant(const StraightLine& line, const TileUses& uses, uint32_t index) {
   if (line.instructions[index].instruction.type != &kMemset) return false;
-  const Operand& dst = result(line, index);
+  const StraightOperand& dst = result(line, index);
   if (dst.memory != MemoryKind::kSbuf || line.tile_of(dst).placed) return false;
   const std::span<const TileUse> all = uses.of(dst.tile);
   return all.front().instance == index &&
@@ -28,10 +27,11 @@ bool makes_constant(const StraightLine& line, const TileUses& uses, uint32_t ind
 
 /// Whether two instances write the same value to the same elements of tiles of one layout.
 bool makes_the_same(const StraightLine& line, uint32_t before, uint32_t index) {
-  const Operand &x = result(line, before), &y = result(line, index);
+  const StraightOperand &x = result(line, before), &y = result(line, index);
   const Tile &s = line.tile_of(x), &t = line.tile_of(y);
   return same_command(line, line.instructions[before], line.instructions[index]) &&
-         access_alike(x, y) && x.offset - s.address == y.offset - t.address && s.bytes == t.bytes &&
+         x.pattern == y.pattern && x.start_partition == y.start_partition &&
+         x.offset - s.address == y.offset - t.address && s.bytes == t.bytes &&
          s.partitions == t.partitions && s.dtype == t.dtype;
 }
 

@@ -13,26 +13,29 @@ namespace {
 
 constexpr uint8_t kFirstCore = 1, kSecondCore = 2, kBothCores = kFirstCore | kSecondCore;
 
-const Operand* stored_operand(const StraightLine& line, const StraightInstruction& instance) {
+const StraightOperand* stored_operand(const StraightLine& line,
+                                      const StraightInstruction& instance) {
   const auto operands = line.operands_of(instance);
-  const auto stored = std::find_if(operands.begin(), operands.end(), [](const Operand& each) {
-    return each.memory == MemoryKind::kHbm && each.writes();
-  });
+  const auto stored =
+      std::find_if(operands.begin(), operands.end(), [](const StraightOperand& each) {
+        return each.memory == MemoryKind::kHbm && each.writes();
+      });
   return stored == operands.end() ? nullptr : &*stored;
 }
 
 /// Whether the instance adds up in registers of its engine, which the passes do not split.
 bool accumulates(const StraightLine& line, const StraightInstruction& instance) {
   const auto operands = line.operands_of(instance);
-  return std::any_of(operands.begin(), operands.end(),
-                     [](const Operand& each) { return each.memory == MemoryKind::kAccumulator; });
+  return std::any_of(operands.begin(), operands.end(), [](const StraightOperand& each) {
+    return each.memory == MemoryKind::kAccumulator;
+  });
 }
 
 /// Whether a tensor in HBM is read and written.
 bool loads_what_it_stores(const StraightLine& line) {
   std::vector<bool> read(line.tiles.size()), written(line.tiles.size());
   for (const StraightInstruction& instance : line.instructions) {
-    for (const Operand& operand : line.operands_of(instance)) {
+    for (const StraightOperand& operand : line.operands_of(instance)) {
       if (operand.memory != MemoryKind::kHbm) continue;
       const auto tile = static_cast<size_t>(operand.tile);
       if (operand.reads()) read[tile] = true;
@@ -68,8 +71,8 @@ bool share_stores(const StraightLine& line, std::vector<uint8_t>& cores) {
   for (auto& [source, stores] : stores_by_line(line)) {
     if (stores.size() < 2) return false;
     const auto place = [&](uint32_t store) {
-      const Operand& operand = *stored_operand(line, line.instructions[store]);
-      return std::pair(operand.tile, operand.region.low);
+      const StraightOperand& operand = *stored_operand(line, line.instructions[store]);
+      return std::pair(operand.tile, line.region_of(operand).low);
     };
     std::stable_sort(stores.begin(), stores.end(),
                      [&](uint32_t a, uint32_t b) { return place(a) < place(b); });
@@ -85,11 +88,11 @@ bool share_stores(const StraightLine& line, std::vector<uint8_t>& cores) {
 bool feeds(const StraightLine& line, size_t producer, size_t consumer) {
   const auto written = line.operands_of(line.instructions[producer]);
   const auto read = line.operands_of(line.instructions[consumer]);
-  return std::any_of(read.begin(), read.end(), [&](const Operand& use) {
+  return std::any_of(read.begin(), read.end(), [&](const StraightOperand& use) {
     return use.present() && use.reads() &&
-           std::any_of(written.begin(), written.end(), [&](const Operand& result) {
+           std::any_of(written.begin(), written.end(), [&](const StraightOperand& result) {
              return result.present() && result.writes() && result.tile == use.tile &&
-                    overlap(result.region, use.region);
+                    overlap(line.region_of(result), line.region_of(use));
            });
   });
 }

@@ -8,16 +8,17 @@
 namespace neuron_sim {
 
 CopyOrigins::CopyOrigins(const StraightLine& line, const CopiedTile& copied)
-    : first_(line.operands_of(line.instructions[copied.copies.front()])[0]),
+    : first_(line.whole_operands_of(line.instructions[copied.copies.front()])[0]),
       itemsize_(itemsize(first_.dtype)),
       base_(line.tile_of(first_).address) {
   valid_ = std::all_of(copied.copies.begin(), copied.copies.end(),
                        [&](uint32_t copy) { return add(line, copy); });
   std::sort(runs_.begin(), runs_.end(),
             [](const Run& a, const Run& b) { return a.begin < b.begin; });
-  valid_ = valid_ && fills_once() &&
-           std::none_of(copied.other_writes.begin(), copied.other_writes.end(),
-                        [&](const TileUse& use) { return touch(operand_at(line, use)); });
+  valid_ =
+      valid_ && fills_once() &&
+      std::none_of(copied.other_writes.begin(), copied.other_writes.end(),
+                   [&](const TileUse& use) { return touch(line.whole(operand_at(line, use))); });
 }
 
 std::vector<CopyOrigins::Run>::const_iterator CopyOrigins::run_after(int64_t byte) const {
@@ -54,8 +55,8 @@ bool CopyOrigins::holds(const Operand& reader) const {
 }
 
 bool CopyOrigins::add(const StraightLine& line, uint32_t copy) {
-  const Operand& dst = line.operands_of(line.instructions[copy])[0];
-  const Operand& src = line.operands_of(line.instructions[copy])[1];
+  const WholeOperands operands = line.whole_operands_of(line.instructions[copy]);
+  const Operand &dst = operands[0], &src = operands[1];
   if (dst.dtype != first_.dtype || dst.start_partition != first_.start_partition ||
       dst.partitions != first_.partitions || src.start_partition != dst.start_partition ||
       (dst.offset - base_) % itemsize_ != 0) {

@@ -36,7 +36,7 @@ class InvariantTiles {
         last_write_(line.tiles.size()),
         removed_(line.instructions.size()) {
     for (uint32_t i = 0; i < line.instructions.size(); ++i) {
-      for (const Operand& operand : line.operands_of(line.instructions[i])) {
+      for (const StraightOperand& operand : line.operands_of(line.instructions[i])) {
         if (!operand.present()) continue;
         if (operand.reads()) ++readers_[index(operand.tile)];
         if (!operand.writes()) continue;
@@ -147,15 +147,17 @@ class InvariantTiles {
   /// because a key takes memory.
   bool reads_unknown(const StraightInstruction& instance) const {
     const auto operands = line_.operands_of(instance);
-    return std::any_of(operands.begin() + 1, operands.end(), [&](const Operand& operand) {
+    return std::any_of(operands.begin() + 1, operands.end(), [&](const StraightOperand& operand) {
       return operand.present() && fillings_[index(operand.tile)].contents < 0;
     });
   }
 
-  bool describe_operand(const Operand& operand, bool is_result, bool loads, ContentsKey& key) {
-    append(key, operand, line_.tile_of(operand));
+  bool describe_operand(const StraightOperand& operand, bool is_result, bool loads,
+                        ContentsKey& key) {
+    append(key, line_, operand);
     if (is_result) return true;
-    if (operand.direction != Direction::kRead || operand.indirect || operand.register_index >= 0) {
+    const Operand& pattern = line_.pattern_of(operand);
+    if (operand.direction != Direction::kRead || pattern.indirect || pattern.register_index >= 0) {
       return false;
     }
     if (loads) return operand.memory == MemoryKind::kHbm && !written_[index(operand.tile)];
@@ -177,7 +179,7 @@ class InvariantTiles {
     if (spills_ ? loaded >= line_.tiles[index(tile)].bytes * line_.tiles[index(tile)].partitions
                 : keep_longer(filling.earlier, dead)) {
       for (const TileUse& use : uses_.of(tile)) {
-        Operand& operand = operand_at(line_, use);
+        StraightOperand& operand = operand_at(line_, use);
         if (operand.direction == Direction::kRead) move_to_tile(line_, operand, filling.earlier);
       }
       readers_[index(filling.earlier)] += readers_[index(tile)];
@@ -193,9 +195,9 @@ class InvariantTiles {
     dead.push_back(tile);
     for (const uint32_t writer : fillings_[index(tile)].writers) {
       removed_[writer] = true;
-      for (const Operand& operand : line_.operands_of(line_.instructions[writer])) {
+      for (const StraightOperand& operand : line_.operands_of(line_.instructions[writer])) {
         if (!operand.present() || operand.writes()) continue;
-        if (operand.memory == MemoryKind::kHbm) loaded += size_of(operand.region);
+        if (operand.memory == MemoryKind::kHbm) loaded += size_of(line_.region_of(operand));
         const bool was_last = --readers_[index(operand.tile)] == 0;
         if (was_last && is_on_chip(line_.tile_of(operand))) {
           loaded += remove_writers(operand.tile, dead);
@@ -209,7 +211,7 @@ class InvariantTiles {
     for (const TileId tile : dead) {
       for (const uint32_t writer : fillings_[index(tile)].writers) {
         removed_[writer] = false;
-        for (const Operand& operand : line_.operands_of(line_.instructions[writer])) {
+        for (const StraightOperand& operand : line_.operands_of(line_.instructions[writer])) {
           if (operand.present() && !operand.writes()) ++readers_[index(operand.tile)];
         }
       }

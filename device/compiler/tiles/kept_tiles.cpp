@@ -74,7 +74,7 @@ class KeptTiles {
         tiles = keep(tiles, prefix, prefix == 0 ? all : own);
       }
     }
-    for (Operand& operand : line_.operands) {
+    for (StraightOperand& operand : line_.operands) {
       if (!operand.present()) continue;
       TileId tile = operand.tile;
       while (holder_[static_cast<size_t>(tile)] != tile) tile = holder_[static_cast<size_t>(tile)];
@@ -185,14 +185,11 @@ size_t ContentsHash::operator()(const ContentsKey& key) const {
   return hash ^ (hash >> 32);
 }
 
-void append(ContentsKey& key, const Operand& operand, const Tile& tile) {
+void append(ContentsKey& key, const StraightLine& line, const StraightOperand& operand) {
+  const Tile& tile = line.tile_of(operand);
   const bool on_chip = operand.memory != MemoryKind::kHbm;
-  key.insert(key.end(), {static_cast<int64_t>(operand.dtype), operand.partitions,
-                         operand.partition_stride, operand.rank, operand.start_partition,
+  key.insert(key.end(), {operand.pattern, operand.start_partition,
                          on_chip ? operand.offset - tile.address : operand.offset});
-  for (size_t i = 0; i < static_cast<size_t>(operand.rank); ++i) {
-    key.insert(key.end(), {operand.free[i].size, operand.free[i].stride});
-  }
   if (!on_chip) {
     key.push_back(operand.tile);
     return;

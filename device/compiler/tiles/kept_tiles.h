@@ -18,7 +18,7 @@ using ContentsKey = std::vector<int64_t>;
 
 /// Adds the access pattern of an operand within its tile to a key; in HBM also the tile, on chip
 /// the layout of the tile.
-void append(ContentsKey& key, const Operand& operand, const Tile& tile);
+void append(ContentsKey& key, const StraightLine& line, const StraightOperand& operand);
 
 struct ContentsHash {
   size_t operator()(const ContentsKey& key) const;

@@ -12,7 +12,7 @@ void SplitRoom::note(const LoopRun& loop) {
   used_.clear();
   for (uint32_t i = loop.begin; i < loop.end; ++i) {
     const uint32_t statement = line_.instructions[i].statement;
-    for (const Operand& operand : line_.operands_of(line_.instructions[i])) {
+    for (const StraightOperand& operand : line_.operands_of(line_.instructions[i])) {
       if (operand.memory != MemoryKind::kPsum && operand.memory != MemoryKind::kSbuf) continue;
       Statements& uses = statements_[static_cast<size_t>(operand.tile)];
       if (uses.loop != loop_) {

@@ -65,13 +65,12 @@ void TileMerges::drop(size_t kept) {
 void TileMerges::apply(StraightLine& line) {
   drop();
   if (place_of_.empty()) return;
-  for (Operand& operand : line.operands) {
+  for (StraightOperand& operand : line.operands) {
     if (!operand.present()) continue;
     const TilePlace place = place_of(operand.tile);
     if (place.tile == kNoTile) continue;
     move_to_tile(line, operand, place.tile);
     operand.offset += place.bytes;
-    operand.region.low += place.bytes;
   }
   place_of_.clear();
 }

@@ -7,7 +7,7 @@ TileUses::TileUses(const StraightLine& line, Which which) : first_(line.tiles.si
     TileId tile;
     TileUse use;
   };
-  std::vector<Entry> entries;  // operands are large: they are read once
+  std::vector<Entry> entries;
   entries.reserve(line.operands.size());
   for (uint32_t i = 0; i < line.instructions.size(); ++i) {
     const auto operands = line.operands_of(line.instructions[i]);

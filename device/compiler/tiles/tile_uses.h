@@ -30,10 +30,10 @@ class TileUses {
 };
 
 /// The operand of a use.
-inline Operand& operand_at(StraightLine& line, const TileUse& use) {
+inline StraightOperand& operand_at(StraightLine& line, const TileUse& use) {
   return line.operands_of(line.instructions[use.instance])[use.operand];
 }
-inline const Operand& operand_at(const StraightLine& line, const TileUse& use) {
+inline const StraightOperand& operand_at(const StraightLine& line, const TileUse& use) {
   return line.operands_of(line.instructions[use.instance])[use.operand];
 }
 

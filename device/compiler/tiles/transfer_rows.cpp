@@ -45,9 +45,9 @@ bool moves_rows(const StraightLine& line, const StraightInstruction& instance, c
   const auto operands = line.operands_of(instance);
   return chip.memory == MemoryKind::kSbuf && hbm.memory == MemoryKind::kHbm &&
          !has_operand(operands, 2) && !operands[0].reads() && chip.dtype == hbm.dtype &&
-         !conflicts_with_peer(line, hbm) && !line.tile_of(chip).placed && !hbm.indirect &&
-         hbm.register_index < 0 && chip.partitions == hbm.partitions &&
-         chip.partition_stride == 1 &&
+         !conflicts_with_peer(line, operands[chip.writes() ? 1 : 0]) &&
+         !line.tile_of(chip).placed && !hbm.indirect && hbm.register_index < 0 &&
+         chip.partitions == hbm.partitions && chip.partition_stride == 1 &&
          MergedPattern(hbm).elements() == MergedPattern(chip).elements();
 }
 
@@ -140,7 +140,7 @@ bool TransferRows::same_rows(const TransferRows& other) const {
 std::vector<TransferRows> rows_of(const StraightLine& line, uint32_t i) {
   const StraightInstruction& instance = line.instructions[i];
   if (instance.instruction.type != &kDmaCopy) return {};
-  const auto operands = line.operands_of(instance);
+  const WholeOperands operands = line.whole_operands_of(instance);
   const bool loads = operands[1].memory == MemoryKind::kHbm;
   const Operand &chip = operands[loads ? 0 : 1], &hbm = operands[loads ? 1 : 0];
   if (!moves_rows(line, instance, chip, hbm)) return {};
@@ -168,7 +168,7 @@ std::vector<StraightInstruction> merged_copies(StraightLine& line,
                                                std::vector<StraightInstruction> copies) {
   if (copies.size() < 2) return copies;
   const auto operand = [&](size_t copy, size_t which) {
-    return line.operands_of(copies[copy])[which];
+    return line.whole(line.operands_of(copies[copy])[which]);
   };
   std::array<Operand, 2> merged;
   for (size_t which = 0; which < 2; ++which) {
@@ -183,8 +183,7 @@ std::vector<StraightInstruction> merged_copies(StraightLine& line,
     merged[which] = repeated(line, first, std::ssize(copies), step);
   }
   StraightInstruction copy = copies.front();
-  copy.instruction.first_operand = static_cast<uint32_t>(line.operands.size());
-  line.operands.insert(line.operands.end(), merged.begin(), merged.end());
+  set_operands(line, copy, merged);
   if (!is_legal(line, copy)) return copies;
   return {copy};
 }

@@ -35,7 +35,7 @@ inline std::vector<int64_t> widths(const StraightLine& line, std::string_view na
   std::vector<int64_t> result;
   for (const StraightInstruction& instance : line.instructions) {
     if (instance.instruction.type->name != name) continue;
-    result.push_back(view_of(line, line.operands_of(instance)[index]).free_elements());
+    result.push_back(view_of(line, line.whole_operands_of(instance)[index]).free_elements());
   }
   return result;
 }

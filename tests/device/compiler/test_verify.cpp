@@ -72,7 +72,7 @@ TEST(Verify, APassThatDoesNothingKeepsEverything) {
 
 TEST(Verify, AnOperandLiesWithinItsTile) {
   const auto beyond = [](StraightLine& line, PassState&) {
-    line.operands_of(line.instructions[1])[0].region.low += 4;
+    line.operands_of(line.instructions[1])[0].offset += 4;
     return true;
   };
   EXPECT_EQ(complaint(beyond),

@@ -90,7 +90,7 @@ TEST(Schedule, PsumBanksTakeTurnsInTheOrderOfTheProducts) {
   std::vector<int64_t> banks;
   std::vector<bool> seen(baseline.line.tiles.size());
   for (const StraightInstruction& instance : baseline.line.instructions) {
-    for (const Operand& operand : baseline.line.operands_of(instance)) {
+    for (const StraightOperand& operand : baseline.line.operands_of(instance)) {
       if (operand.memory != MemoryKind::kPsum || seen[static_cast<size_t>(operand.tile)]) continue;
       seen[static_cast<size_t>(operand.tile)] = true;
       banks.push_back(baseline.line.tile_of(operand).address / 2048);

@@ -33,7 +33,7 @@ TEST_F(StackInstances, OperandsAtRegularDistancesGetTheMemberAsTheirOutermostDim
   StraightLine all = line();
   const auto one = stacked(all, 3, merges);
   ASSERT_TRUE(one);
-  const auto operands = all.operands_of(*one);
+  const WholeOperands operands = all.whole_operands_of(*one);
   EXPECT_EQ(view_of(all, operands[0]).shape(), (std::vector<int64_t>{128, 3, 5}));
   EXPECT_EQ(operands[0].free[0].stride, 20);
   EXPECT_EQ(operands[1].free[0].stride, 48);
@@ -115,7 +115,7 @@ TEST_F(StackInstances, TilesAreMergedOnlyWhenTheirLayoutIsEqualAndNobodyElseMerg
   EXPECT_EQ(places({b, c}).size(), 2U);
   merges.keep();
   merges.apply(all);
-  const Operand& moved = all.operands_of(all.instructions[2])[0];
+  const StraightOperand& moved = all.operands_of(all.instructions[2])[0];
   EXPECT_EQ(all.tile_of(moved).bytes, 32);
   EXPECT_EQ(moved.offset - all.tile_of(moved).address, 16);
 }

@@ -39,7 +39,7 @@ TEST(StraightLine, AnInstanceStatesTheDemandOfItsInstruction) {
     for (StraightInstruction& instance : line.instructions) {
       EXPECT_TRUE(is_legal(line, instance)) << instance.instruction.type->name;
       renew_demand(line, instance);
-      for (Operand& operand : line.operands_of(instance)) {
+      for (Operand operand : line.whole_operands_of(instance)) {
         if (!operand.present()) continue;
         const Region before = operand.region;
         renew_region(line, operand);
@@ -117,17 +117,18 @@ TEST(StraightLine, MovingAnOperandKeepsItsPlaceWithinTheTile) {
   builder.emit(Memset{from.slice(0, 32, 32).slice(1, 4, 8), 1});
   builder.emit(Memset{to, 1});
   StraightLine line = *unroll(*builder.finish()).line;
-  Operand& operand = line.operands[line.instructions[0].instruction.first_operand];
-  const View before = view_of(line, operand);
-  move_to_tile(line, operand, to.tile());
+  StraightOperand& moved = line.operands[line.instructions[0].instruction.first_operand];
+  const View before = view_of(line, line.whole(moved));
+  move_to_tile(line, moved, to.tile());
+  Operand operand = line.whole(moved);
   EXPECT_EQ(operand.offset, 4096 + 16);
   EXPECT_EQ(operand.start_partition, 64);
   const View after = view_of(line, operand);
   EXPECT_EQ(before.offset().constant(), after.offset().constant());
   EXPECT_EQ(before.partition().constant(), after.partition().constant());
-  const Region moved = operand.region;
+  const Region region = operand.region;
   renew_region(line, operand);
-  EXPECT_EQ(moved, operand.region);
+  EXPECT_EQ(region, operand.region);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ Loads loads_of(const StraightLine& line) {
   Loads loads;
   for (const StraightInstruction& instance : line.instructions) {
     if (instance.instruction.type != &kDmaCopy) continue;
-    const Operand& source = line.operands_of(instance)[1];
+    const StraightOperand& source = line.operands_of(instance)[1];
     if (source.memory == MemoryKind::kHbm)
       ++(line.tile_of(source).argument == 0 ? loads.a : loads.b);
   }

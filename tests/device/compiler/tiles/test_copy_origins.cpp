@@ -48,7 +48,7 @@ struct Found {
 Found origins_of(const StraightLine& line) {
   Found found;
   for (uint32_t i = 0; i < line.instructions.size(); ++i) {
-    const auto operands = line.operands_of(line.instructions[i]);
+    const WholeOperands operands = line.whole_operands_of(line.instructions[i]);
     found.copied.tile = operands[0].tile;
     if (line.instructions[i].instruction.type != &kTensorCopy) {
       found.copied.other_writes.push_back({i, 0});
@@ -103,7 +103,7 @@ TEST(CopyOrigins, EachByteOfRandomRowsComesFromWhereItsCopyReadsIt) {
     const CopyOrigins origins(line, found.copied);
     bool beside = true;
     for (const TileUse& use : found.copied.other_writes) {
-      each_element(operand_at(line, use),
+      each_element(line.whole(operand_at(line, use)),
                    [&](int64_t byte) { beside = beside && !found.bytes.contains(byte); });
     }
     EXPECT_EQ(origins.valid(), found.once && beside);
