@@ -52,6 +52,7 @@ struct Written {
   bool complete = false;
   bool reported = false;
   std::vector<Band> bands;  ///< ascending, without gaps; none before the first access
+  Region latest = {};       ///< on chip: of the last access whose bytes are known exactly
   ByteRanges ranges;        ///< of a tensor, instead of bands
 
   /// Makes a band end at `partition`.
@@ -154,6 +155,10 @@ class DefinednessWalk : public WalkWithoutData {
       if (!is_tensor_defined(written, operand, base)) report();
       return;
     }
+    // Most accesses are those of the instruction before again: their bytes are defined by now.
+    const Region region = region_at(operand, location);
+    if (region == written.latest) return;
+    if (region.exact) written.latest = region;
     if (written.bands.empty()) written.bands.push_back({0, tile.partitions});
     const int64_t first = location.partition - tile.start_partition;
     const int64_t last = first + (operand.partition_stride == 0 ? 1 : operand.partitions);
