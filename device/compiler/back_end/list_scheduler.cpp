@@ -137,8 +137,11 @@ ListScheduler::Candidate ListScheduler::best() {
   Candidate result;
   for (int lane = 0; lane < kLanes; ++lane) {
     const int64_t free = lane_free(lane);
-    const Candidate plain = candidate(queues_[static_cast<size_t>(lane)], free, 0);
-    if (plain.better_than(result)) result = plain;
+    ReadyQueue& queue = queues_[static_cast<size_t>(lane)];
+    if (free <= result.start && !queue.empty()) {
+      const Candidate plain = candidate(queue, free, 0);
+      if (plain.better_than(result)) result = plain;
+    }
     for (auto& [banks, queue] : starters_[static_cast<size_t>(lane)]) {
       const int64_t bank_free = banks_.earliest(banks);
       if (bank_free == PsumBanks::kNever) continue;

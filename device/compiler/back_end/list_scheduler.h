@@ -77,6 +77,7 @@ class ListScheduler {
   /// Ready tasks of one engine: those that cannot start yet by time, the others by rank.
   struct ReadyQueue {
     Heap later, now;
+    bool empty() const { return later.empty() && now.empty(); }
   };
   struct Candidate {
     int64_t start = PsumBanks::kNever;
