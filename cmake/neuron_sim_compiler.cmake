@@ -19,7 +19,8 @@ if(NEURON_SIM_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 # Flags of our own targets only; imported targets never inherit them. No -march: the library runs
-# on any x86-64 (device/isa/tensor/product_kernel.h and oneDNN choose instruction sets at run time).
+# on any x86-64 or arm64 host (device/isa/tensor/product_kernel.h and oneDNN choose instruction sets
+# at run time).
 # Contraction is off and fast-math is absent because simulated bytes must not depend on what the
 # compiler fuses.
 add_library(neuron_sim_flags INTERFACE)
@@ -28,6 +29,11 @@ add_library(neuron_sim_flags INTERFACE)
 target_compile_options(neuron_sim_flags INTERFACE
   -Wall -Wextra -ffp-contract=off -fno-trapping-math -fno-math-errno
   "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
+# Otherwise char is unsigned there.
+string(REGEX MATCH "aarch64|arm64" NEURON_SIM_ARM64 "${CMAKE_SYSTEM_PROCESSOR}")
+if(NEURON_SIM_ARM64)
+  target_compile_options(neuron_sim_flags INTERFACE -fsigned-char)
+endif()
 # GCC looks for garbage from 128 MB on, which a file that includes libtorch passes at once: a tenth
 # of the time is saved, and hardly a megabyte more is used at the end.
 target_compile_options(neuron_sim_flags INTERFACE

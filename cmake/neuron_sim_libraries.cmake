@@ -5,6 +5,14 @@ neuron_sim_glob(architecture_files device/arch/*.toml)
 neuron_sim_glob(core_sources device/*.cpp ops/*.cpp)
 neuron_sim_glob(reference_sources ops/reference/*.cpp)
 list(REMOVE_ITEM core_sources ${reference_sources})
+# What is named after an instruction set is for its kind of processor.
+if(NEURON_SIM_ARM64)
+  list(FILTER core_sources EXCLUDE REGEX "_(amx|avx2|avx512)\\.cpp$")
+  list(FILTER reference_sources EXCLUDE REGEX "/primitives\\.cpp$")
+else()
+  list(FILTER core_sources EXCLUDE REGEX "_neon\\.cpp$")
+  list(FILTER reference_sources EXCLUDE REGEX "/primitives_plain\\.cpp$")
+endif()
 
 if(core_sources)
   # The architecture files become string constants (device/arch/embedded.h).
@@ -51,11 +59,11 @@ if(core_sources)
 endif()
 
 # Part of the torch layer and of core_tests, so that the core needs no oneDNN.
-if(TARGET DNNL::dnnl)
+if(NEURON_SIM_TORCH OR NEURON_SIM_TESTS)
   add_library(neuron_sim_reference STATIC ${reference_sources})
   target_link_libraries(neuron_sim_reference
     PUBLIC neuron_sim_core
-    PRIVATE neuron_sim_flags DNNL::dnnl)
+    PRIVATE neuron_sim_flags $<TARGET_NAME_IF_EXISTS:DNNL::dnnl>)
 endif()
 
 neuron_sim_glob(torch_sources csrc/*.cpp)

@@ -30,7 +30,7 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"NEURON_SIM_DEVICES", "1 to 16", "number of devices of a process; else 2"},
     {"NEURON_SIM_THREADS", "1 to 256",
      "host threads that compute, with the same bytes; else one per hardware thread"},
-    {"NEURON_SIM_PRODUCT_KERNEL", "`amx`, `avx512`, `avx2`, `portable`",
+    {"NEURON_SIM_PRODUCT_KERNEL", "`amx`, `avx512`, `avx2`, `neon`, `portable`",
      "how the host multiplies tiles, with the same bytes ([architecture](architecture.md), "
      "\"Numerics\"); else the first of these that the host runs"},
     {"NEURON_SIM_MAXIMUM_ITERATIONS", "a number from 1",

@@ -1,7 +1,5 @@
 #include "device/instruction/element_copy.h"
 
-#include <immintrin.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -87,29 +85,31 @@ void transpose_block(const std::byte* source, int64_t source_stride, std::byte* 
   }
 }
 
-/// Transposes a block in registers of four elements, which every x86-64 host has.
+/// Transposes a block in registers of four elements, which every host has.
 template <>
 void transpose_block<uint32_t>(const std::byte* source, int64_t source_stride, std::byte* target,
                                int64_t target_stride) {
   constexpr int64_t kLanes = 4;
   constexpr int64_t kItem = sizeof(uint32_t);
+  using Words [[gnu::vector_size(kLanes * kItem)]] = uint32_t;
   for (int64_t column = 0; column < kBlock; column += kLanes) {
     for (int64_t row = 0; row < kBlock; row += kLanes) {
       const std::byte* from = source + row * source_stride + column * kItem;
       std::byte* to = target + column * target_stride + row * kItem;
-      __m128i in[kLanes];
+      Words in[kLanes];
       for (int64_t i = 0; i < kLanes; ++i) {
-        in[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i * source_stride));
+        std::memcpy(&in[i], from + i * source_stride, sizeof in[i]);
       }
-      const __m128i low01 = _mm_unpacklo_epi32(in[0], in[1]);
-      const __m128i low23 = _mm_unpacklo_epi32(in[2], in[3]);
-      const __m128i high01 = _mm_unpackhi_epi32(in[0], in[1]);
-      const __m128i high23 = _mm_unpackhi_epi32(in[2], in[3]);
-      const __m128i out[kLanes] = {
-          _mm_unpacklo_epi64(low01, low23), _mm_unpackhi_epi64(low01, low23),
-          _mm_unpacklo_epi64(high01, high23), _mm_unpackhi_epi64(high01, high23)};
+      const Words low01 = __builtin_shufflevector(in[0], in[1], 0, 4, 1, 5);
+      const Words low23 = __builtin_shufflevector(in[2], in[3], 0, 4, 1, 5);
+      const Words high01 = __builtin_shufflevector(in[0], in[1], 2, 6, 3, 7);
+      const Words high23 = __builtin_shufflevector(in[2], in[3], 2, 6, 3, 7);
+      const Words out[kLanes] = {__builtin_shufflevector(low01, low23, 0, 1, 4, 5),
+                                 __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
+                                 __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
+                                 __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
       for (int64_t j = 0; j < kLanes; ++j) {
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(to + j * target_stride), out[j]);
+        std::memcpy(to + j * target_stride, &out[j], sizeof out[j]);
       }
     }
   }

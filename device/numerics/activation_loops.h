@@ -6,9 +6,9 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
 #include "device/numerics/activation_functions.h"
+#include "device/vector/in_vectors.h"
 
 namespace neuron_sim::activation_functions {
 
@@ -81,37 +81,6 @@ inline __attribute__((always_inline)) void exponential_block(const float* x, flo
   for (int64_t i = length; i < whole; ++i) values[i] = 0;
   exponentials<kBytes>(values, whole);
   for (int64_t i = 0; i < length; ++i) result[i] = finish(x[i], values[i]);
-}
-
-/// The vectors of an instruction set. The bytes do not depend on them.
-enum class Vectors : uint8_t { kEveryHost, kAvx2, kAvx512 };
-inline constexpr int kVectorsCount = 3;
-
-/// The widest that this host has.
-inline Vectors widest_vectors() {
-  static const Vectors widest = __builtin_cpu_supports("avx512f") != 0 ? Vectors::kAvx512
-                                : __builtin_cpu_supports("avx2") != 0  ? Vectors::kAvx2
-                                                                       : Vectors::kEveryHost;
-  return widest;
-}
-
-/// Calls block(number of bytes, a constant) compiled for AVX2, or for AVX-512. Nothing is fused
-/// (-ffp-contract=off), so the bytes are those of any host.
-template <typename Block>
-__attribute__((target("avx2"), flatten)) void in_avx2(Block block) {
-  block(std::integral_constant<int, 32>());
-}
-template <typename Block>
-__attribute__((target("avx512f"), flatten)) void in_avx512(Block block) {
-  block(std::integral_constant<int, 64>());
-}
-template <typename Block>
-void in_vectors(Vectors vectors, Block block) {
-  switch (vectors) {
-    case Vectors::kAvx512: return in_avx512(block);
-    case Vectors::kAvx2: return in_avx2(block);
-    case Vectors::kEveryHost: return block(std::integral_constant<int, 16>());
-  }
 }
 
 /// target = finish(x, e^argument(x)), in blocks.

@@ -1,7 +1,5 @@
 #include "device/numerics/dtype.h"
 
-#include <immintrin.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -12,6 +10,7 @@
 #include "device/base/errors.h"
 #include "device/numerics/elements.h"
 #include "device/numerics/float_conversion.h"
+#include "device/vector/narrow_integers.h"
 
 namespace neuron_sim {
 
@@ -85,10 +84,12 @@ void load_fp32(const std::byte* source, int64_t stride, float* target, int64_t c
   int64_t i = 0;
   // While another element follows: their vectors end beyond the fourth, where it begins.
   for (; stride == 2 * kItem && i + kLanes < count; i += kLanes) {
-    const std::byte* const from = source + i * stride;
-    const __m128 low = _mm_loadu_ps(reinterpret_cast<const float*>(from));
-    const __m128 high = _mm_loadu_ps(reinterpret_cast<const float*>(from) + kLanes);
-    _mm_storeu_ps(target + i, _mm_shuffle_ps(low, high, _MM_SHUFFLE(2, 0, 2, 0)));
+    using Floats [[gnu::vector_size(kLanes * kItem)]] = float;
+    Floats low, high;
+    std::memcpy(&low, source + i * stride, sizeof low);
+    std::memcpy(&high, source + i * stride + sizeof low, sizeof high);
+    low = __builtin_shufflevector(low, high, 0, 2, 4, 6);
+    std::memcpy(target + i, &low, sizeof low);
   }
   load_as_float<float>(source + i * stride, stride, target + i, count - i);
 }
@@ -134,32 +135,13 @@ void store_as_integer(const float* source, std::byte* target, int64_t stride, in
   });
 }
 
-/// Four numbers as narrow_wide_integer() narrows them. The processor rounds to nearest even, and
-/// gives its lowest int32 for NaN and beyond either end.
-template <typename Integer>
-__m128i narrow_four(__m128 values) {
-  constexpr float kHalf = 2147483648.0f;
-  const __m128 upper = _mm_cmpge_ps(values, _mm_set1_ps(kHalf));
-  if constexpr (std::is_signed_v<Integer>) {
-    const __m128i saturated = _mm_xor_si128(_mm_cvtps_epi32(values), _mm_castps_si128(upper));
-    return _mm_and_si128(saturated, _mm_castps_si128(_mm_cmpord_ps(values, values)));
-  } else {
-    const __m128 lower = _mm_sub_ps(values, _mm_and_ps(upper, _mm_set1_ps(kHalf)));
-    const __m128i top = _mm_slli_epi32(_mm_castps_si128(upper), 31);
-    const __m128i beyond = _mm_castps_si128(_mm_cmpge_ps(values, _mm_set1_ps(2 * kHalf)));
-    const __m128i saturated = _mm_or_si128(_mm_xor_si128(_mm_cvtps_epi32(lower), top), beyond);
-    return _mm_and_si128(saturated, _mm_castps_si128(_mm_cmpgt_ps(values, _mm_setzero_ps())));
-  }
-}
-
 /// int32 or uint32, gapless ones four at a time.
 template <typename Integer>
 void store_wide_integers(const float* source, std::byte* target, int64_t stride, int64_t count) {
   constexpr int64_t kLanes = 4;
   int64_t i = 0;
   for (; stride == int64_t{sizeof(Integer)} && i + kLanes <= count; i += kLanes) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(target + i * stride),
-                     narrow_four<Integer>(_mm_loadu_ps(source + i)));
+    narrow_four<Integer>(source + i, target + i * stride);
   }
   store_as_integer<Integer>(source + i, target + i * stride, stride, count - i);
 }

@@ -1,13 +1,16 @@
 #include "device/numerics/float_conversion.h"
 
 #include <cstddef>
+#include <cstring>
 
 #if defined(__x86_64__)
-#include <cpuid.h>
 #include <immintrin.h>
+#else
+#include <arm_neon.h>
 #endif
 
 #include "device/numerics/elements.h"
+#include "device/vector/instruction_sets.h"
 
 namespace neuron_sim::float_conversion {
 
@@ -37,70 +40,70 @@ void narrow_half_portable(const float* source, void* target, int64_t count) {
                             [](float value) { return static_cast<uint16_t>(Half::narrow(value)); });
 }
 
-#if defined(__x86_64__)
-
 namespace {
 
-__attribute__((target("avx,f16c"))) void widen_half_f16c(const std::byte* source, float* target,
-                                                         int64_t count) {
+#if defined(__x86_64__)
+
+#define NEURON_SIM_TARGET __attribute__((target("avx,f16c")))
+constexpr int64_t kLanes = 8;
+
+NEURON_SIM_TARGET void widen_lanes(const std::byte* source, float* target) {
+  const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(source));
+  _mm256_storeu_ps(target, _mm256_cvtph_ps(bits));
+}
+
+NEURON_SIM_TARGET void narrow_lanes(const float* source, std::byte* target) {
+  constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+  const __m128i bits = _mm256_cvtps_ph(_mm256_loadu_ps(source), kNearest);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(target), bits);
+}
+
+#else
+
+#define NEURON_SIM_TARGET
+constexpr int64_t kLanes = 4;
+
+void widen_lanes(const std::byte* source, float* target) {
+  float16x4_t bits;
+  std::memcpy(&bits, source, sizeof bits);
+  vst1q_f32(target, vcvt_f32_f16(bits));
+}
+
+void narrow_lanes(const float* source, std::byte* target) {
+  const float16x4_t bits = vcvt_f16_f32(vld1q_f32(source));
+  std::memcpy(target, &bits, sizeof bits);
+}
+
+#endif
+
+NEURON_SIM_TARGET void widen_half_in_lanes(const std::byte* source, float* target, int64_t count) {
   int64_t i = 0;
-  for (; i + 8 <= count; i += 8) {
-    const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(source + 2 * i));
-    _mm256_storeu_ps(target + i, _mm256_cvtph_ps(bits));
-  }
+  for (; i + kLanes <= count; i += kLanes) widen_lanes(source + 2 * i, target + i);
   widen_half_portable(source + 2 * i, target + i, count - i);
 }
 
-__attribute__((target("avx,f16c"))) void narrow_half_f16c(const float* source, std::byte* target,
-                                                          int64_t count) {
-  constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+NEURON_SIM_TARGET void narrow_half_in_lanes(const float* source, std::byte* target, int64_t count) {
   int64_t i = 0;
-  for (; i + 8 <= count; i += 8) {
-    const __m128i bits = _mm256_cvtps_ph(_mm256_loadu_ps(source + i), kNearest);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(target + 2 * i), bits);
-  }
+  for (; i + kLanes <= count; i += kLanes) narrow_lanes(source + i, target + 2 * i);
   narrow_half_portable(source + i, target + 2 * i, count - i);
-}
-
-// By hand: clang 14 does not know __builtin_cpu_supports("f16c").
-bool has_f16c() {
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
 }
 
 }  // namespace
 
-bool has_half_instructions() {
-  static const bool has = __builtin_cpu_supports("avx") && has_f16c();
-  return has;
-}
-
 void widen_half(const void* source, float* target, int64_t count) {
-  if (has_half_instructions()) {
-    widen_half_f16c(static_cast<const std::byte*>(source), target, count);
+  if (has_half_conversions()) {
+    widen_half_in_lanes(static_cast<const std::byte*>(source), target, count);
   } else {
     widen_half_portable(source, target, count);
   }
 }
 
 void narrow_half(const float* source, void* target, int64_t count) {
-  if (has_half_instructions()) {
-    narrow_half_f16c(source, static_cast<std::byte*>(target), count);
+  if (has_half_conversions()) {
+    narrow_half_in_lanes(source, static_cast<std::byte*>(target), count);
   } else {
     narrow_half_portable(source, target, count);
   }
 }
-
-#else
-
-bool has_half_instructions() { return false; }
-void widen_half(const void* source, float* target, int64_t count) {
-  widen_half_portable(source, target, count);
-}
-void narrow_half(const float* source, void* target, int64_t count) {
-  narrow_half_portable(source, target, count);
-}
-
-#endif
 
 }  // namespace neuron_sim::float_conversion

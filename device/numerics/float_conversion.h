@@ -143,16 +143,13 @@ extern const std::array<float, 256> kE8m0fnuValues;
 extern const std::array<float, 256> kE5m2Values;
 
 /// Widen or narrow `count` contiguous fp16 elements; source and target must not overlap and need no
-/// alignment. Uses F16C where the processor has it, else the portable loop; both give the same
-/// bits.
+/// alignment. Uses the instructions of a processor that has them, else the portable loop; both give
+/// the same bits.
 void widen_half(const void* source, float* target, int64_t count);
 void narrow_half(const float* source, void* target, int64_t count);
 
-/// The portable loops, for processors without F16C and for the test that compares both.
+/// The portable loops, for x86-64 processors without F16C and for the test that compares both.
 void widen_half_portable(const void* source, float* target, int64_t count);
 void narrow_half_portable(const float* source, void* target, int64_t count);
-
-/// True when widen_half and narrow_half use F16C on this processor.
-bool has_half_instructions();
 
 }  // namespace neuron_sim::float_conversion

@@ -10,6 +10,7 @@
 
 #include "device/base/errors.h"
 #include "device/numerics/alu.h"
+#include "device/vector/instruction_sets.h"
 
 namespace neuron_sim {
 
@@ -105,14 +106,8 @@ NEURON_SIM_AVX2 void add_sixteen(const float* const* values, int64_t count, floa
   add_each<8>(values + 8, i, count, sums + 8);
 }
 
-bool has_avx2() {
-  static const bool has = __builtin_cpu_supports("avx2") != 0;
-  return has;
-}
-
 #else
 
-bool has_avx2() { return false; }
 void add_sixteen(const float* const*, int64_t, float*) {}
 
 #endif

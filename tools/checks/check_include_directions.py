@@ -19,9 +19,9 @@ from pathlib import Path
 STANDARD = (
     r"[a-z_0-9]+",
     r"(sys|linux)/\w+\.h",
-    r"(assert|cpuid|cxxabi|dirent|dlfcn|errno|execinfo|fcntl|fenv|float|immintrin|inttypes|limits|"
-    r"link|math|poll|pthread|sched|semaphore|signal|spawn|std\w+|string|time|ucontext|unistd|"
-    r"wchar)\.h",
+    r"(arm_neon|assert|cpuid|cxxabi|dirent|dlfcn|errno|execinfo|fcntl|fenv|float|immintrin|"
+    r"inttypes|limits|link|math|poll|pthread|sched|semaphore|signal|spawn|std\w+|string|time|"
+    r"ucontext|unistd|wchar)\.h",
 )
 CORE_LIBRARIES = (r"fmt/.+", r"toml\+\+/.+")
 ONEDNN = (r"(oneapi/dnnl/)?dnnl.*\.hp?p?",)

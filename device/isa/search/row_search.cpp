@@ -4,6 +4,8 @@
 #include <immintrin.h>
 #endif
 
+#include "device/vector/instruction_sets.h"
+
 namespace neuron_sim::row_search {
 namespace {
 
@@ -17,11 +19,6 @@ uint32_t mask_of(const float* row, int64_t count, const FloatRange& range) {
 }
 
 #if defined(__x86_64__)
-
-bool has_avx2() {
-  static const bool has = __builtin_cpu_supports("avx2") != 0;
-  return has;
-}
 
 /// Whole blocks.
 __attribute__((target("avx2"))) void find_avx2(const float* row, int64_t blocks,
@@ -42,7 +39,6 @@ __attribute__((target("avx2"))) void find_avx2(const float* row, int64_t blocks,
 
 #else
 
-bool has_avx2() { return false; }
 void find_avx2(const float*, int64_t, const FloatRange&, uint32_t*) {}
 
 #endif

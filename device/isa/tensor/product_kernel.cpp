@@ -9,8 +9,13 @@
 namespace neuron_sim {
 namespace {
 
-constexpr const ProductKernel* kKernels[] = {&kAmxProduct, &kAvx512Product, &kAvx2Product,
-                                             &kPortableProduct};
+constexpr const ProductKernel* kKernels[] = {
+#if defined(__x86_64__)
+    &kAmxProduct, &kAvx512Product, &kAvx2Product,
+#else
+    &kNeonProduct,
+#endif
+    &kPortableProduct};
 
 }  // namespace
 
@@ -31,6 +36,14 @@ void pack_chains(const RowCopy& rows, void (*copy)(const RowCopy&)) {
     }
     first += kBf16Depth;
   } while (first < rows.depth);
+}
+
+void copy_whole_rows(const RowCopy& rows) {
+  for (int64_t k = 0; k < rows.depth; ++k) {
+    float* to = rows.to + k * rows.to_pitch;
+    std::copy_n(rows.from + k * rows.from_pitch, rows.length, to);
+    std::fill(to + rows.length, to + rows.padded, 0.0F);
+  }
 }
 
 void transpose_rows(const RowCopy& rows) {

@@ -95,7 +95,11 @@ inline int64_t chain_length(int64_t left) {
   return left < kBf16Depth ? left / 2 + 1 : kBf16Depth / 2;
 }
 
-void transpose_rows(const RowCopy& rows);  ///< ProductKernel::transpose on any host
+void copy_whole_rows(const RowCopy& rows);  ///< ProductKernel::copy on any host
+void transpose_rows(const RowCopy& rows);   ///< ProductKernel::transpose on any host
+/// total[rows, columns] = the sums of bf16 of packed operands on any host, `columns` a multiple of
+/// 16; slow.
+void add_chains_exactly(const BlockProduct& product, int64_t rows, int64_t columns, float* total);
 
 /// The bits of every NaN that a product holds.
 inline constexpr uint32_t kProductNanBits = 0x7FC00000;
@@ -103,6 +107,7 @@ inline constexpr uint32_t kProductNanBits = 0x7FC00000;
 extern const ProductKernel kAmxProduct;       ///< AMX for bf16, else AVX-512F
 extern const ProductKernel kAvx512Product;    ///< AVX-512F
 extern const ProductKernel kAvx2Product;      ///< AVX2 with FMA
+extern const ProductKernel kNeonProduct;      ///< arm64
 extern const ProductKernel kPortableProduct;  ///< any host: each fused operation from five of fp64
 
 /// All variants, in the order of preference.

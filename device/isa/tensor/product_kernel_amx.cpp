@@ -9,6 +9,7 @@
 #include "device/isa/tensor/product_bf16.h"
 #include "device/isa/tensor/product_block_avx512.h"
 #include "device/isa/tensor/tile_multiply.h"
+#include "device/vector/instruction_sets.h"
 
 namespace neuron_sim {
 namespace {
@@ -222,8 +223,8 @@ bool tiles_are_permitted() {
 }  // namespace
 
 bool amx_runs_here() {
-  static const bool runs = __builtin_cpu_supports("avx512f") != 0 &&
-                           __builtin_cpu_supports("amx-bf16") != 0 && tiles_are_permitted();
+  static const bool runs =
+      has_avx512() && __builtin_cpu_supports("amx-bf16") != 0 && tiles_are_permitted();
   return runs;
 }
 

@@ -1,13 +1,17 @@
 // Blocks of a product on hosts with AVX-512F.
 
-#define NEURON_SIM_TARGET __attribute__((target("avx512f")))
 #include "device/isa/tensor/product_bf16.h"
 #include "device/isa/tensor/product_block_avx512.h"
+#include "device/vector/instruction_sets.h"
 
 namespace neuron_sim {
 namespace {
 
-bool runs_here() { return __builtin_cpu_supports("avx512f") != 0; }
+// 12 rows x 2 vectors are 24 sums of the 32 registers; the operations broadcast the factors.
+template <int kVectors, Order kOrder>
+constexpr auto kBlocks = blocks_of<kVectors, kOrder>(std::make_integer_sequence<int, 12>());
+template <Order kOrder>
+constexpr auto kFlatBlocks = blocks_of<4, kOrder>(std::make_integer_sequence<int, 6>());
 
 NEURON_SIM_TARGET void transpose_16_rows(const RowCopy& rows) {
   for (int64_t i = 0; i < rows.length; i += kLanes) {
@@ -34,7 +38,7 @@ constexpr Bf16Product kBf16{
 
 }  // namespace
 
-const ProductKernel kAvx512Product = {"avx512",  runs_here,         kShape,       kFlatShape,
+const ProductKernel kAvx512Product = {"avx512",  has_avx512,        kShape,       kFlatShape,
                                       copy_rows, transpose_16_rows, kNarrowShape, &kBf16};
 const ProductKernel kAmxProduct = {"amx",     amx_runs_here,     kShape,       kFlatShape,
                                    copy_rows, transpose_16_rows, kNarrowShape, &kAmxBf16};

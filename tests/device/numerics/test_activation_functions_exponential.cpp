@@ -13,9 +13,6 @@ namespace {
 
 using activation_functions::apply_exponential;
 using activation_functions::apply_special;
-using activation_functions::kVectorsCount;
-using activation_functions::Vectors;
-using activation_functions::widest_vectors;
 
 /// Every 4099th bit pattern of fp32 (about a million: infinities, NaNs of both signs and denormals
 /// among them), and the values around 0 and around the ends of the exponential's range.

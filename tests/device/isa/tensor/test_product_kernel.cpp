@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "device/base/errors.h"
 
@@ -57,6 +60,31 @@ TEST(ProductKernel, HasBlocksOfWholeCacheLines) {
     EXPECT_GT(kernel->bf16->blocks.rows(), 0) << kernel->name;
     EXPECT_EQ(kernel->bf16->blocks.columns % 16, 0) << kernel->name;
     EXPECT_EQ(kernel->bf16->flat.columns % 16, 0) << kernel->name;
+  }
+}
+
+TEST(ProductKernel, TakesSumsOfBf16ForZerosThatAreSubnormalOnceRounded) {
+  // Row 2, the next of its chain, takes a little from the least normal number, which row 0 gives:
+  // up to half a unit of the last place below it the sum rounds to it again.
+  const float least = 0x1p-126F;
+  const std::pair<float, float> cases[] = {
+      {0x1p-52F, least}, {0x1p-51F, least}, {0x1.02p-51F, 0.0F}, {0x1p-49F, 0.0F}};
+  for (const ProductKernel* kernel : product_kernels()) {
+    if (!kernel->runs_here()) continue;
+    const Bf16Product& bf16 = *kernel->bf16;
+    const int64_t columns = bf16.blocks.columns, depth = 3, room = packed_rows(depth) * columns;
+    for (const auto& [taken, expected] : cases) {
+      const float left[] = {0x1p-63F, 0, taken};
+      std::vector<float> right(16 * depth, -0x1p-100F), target(columns), rows(room), packed(room);
+      std::fill_n(right.begin(), 16, 0x1p-63F);
+      bf16.left({depth, 1, left, 1, rows.data(), 1, 1});
+      bf16.right({depth, 16, right.data(), 16, packed.data(), columns, columns});
+      if (bf16.begin != nullptr) bf16.begin();
+      bf16.blocks.multiply[0](
+          {depth, 1, rows.data(), 1, packed.data(), columns, target.data(), columns});
+      if (bf16.end != nullptr) bf16.end();
+      EXPECT_EQ(target[5], expected) << kernel->name << " takes " << taken;
+    }
   }
 }
 
