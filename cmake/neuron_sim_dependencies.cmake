@@ -30,8 +30,8 @@ target_compile_definitions(neuron_sim_tomlplusplus INTERFACE TOML_HEADER_ONLY=1)
 
 # Runs the references of the torch layer and of core_tests. From the wheel onednn-devel-cpu-gomp,
 # which installs into the prefix of the environment; looked up again at each configure, so that
-# another environment takes effect.
-if(NEURON_SIM_TORCH OR NEURON_SIM_TESTS)
+# another environment takes effect. There is no such wheel for arm64.
+if(NOT NEURON_SIM_ARM64 AND (NEURON_SIM_TORCH OR NEURON_SIM_TESTS))
   neuron_sim_ask_python(python_prefix "import sys; print(sys.prefix)")
   unset(dnnl_DIR CACHE)
   find_package(dnnl 3.2 CONFIG REQUIRED HINTS "${python_prefix}")

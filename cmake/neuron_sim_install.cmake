@@ -51,9 +51,18 @@ install(TARGETS neuron_sim_core LIBRARY DESTINATION neuron_sim/lib COMPONENT cor
 if(TARGET _core)
   set_target_properties(_core PROPERTIES INSTALL_RPATH "$ORIGIN/lib")
   install(TARGETS _core LIBRARY DESTINATION neuron_sim COMPONENT core)
-  # The types of _core, read off the module itself, which needs no torch.
-  nanobind_add_stub(core_stub MODULE _core OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/generated/_core.pyi"
-                    PYTHON_PATH "$<TARGET_FILE_DIR:_core>" DEPENDS _core)
+  # The types of _core, read off the module itself, which needs no torch. They are the same on all
+  # processors: where the module does not run, those that tools/core_stub.py wrote are taken.
+  if(CMAKE_CROSSCOMPILING)
+    add_custom_target(core_stub DEPENDS _core
+      COMMAND "${CMAKE_COMMAND}" -E copy
+              "${PROJECT_SOURCE_DIR}/python_bindings/neuron_sim/_core.pyi"
+              "${CMAKE_CURRENT_BINARY_DIR}/generated/_core.pyi" VERBATIM)
+  else()
+    nanobind_add_stub(core_stub MODULE _core
+                      OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/generated/_core.pyi"
+                      PYTHON_PATH "$<TARGET_FILE_DIR:_core>" DEPENDS _core)
+  endif()
   configure_file("${PROJECT_SOURCE_DIR}/cmake/build.py.in"
                  "${CMAKE_CURRENT_BINARY_DIR}/generated/_build.py" @ONLY)
   install(FILES "${CMAKE_CURRENT_BINARY_DIR}/generated/_core.pyi"
@@ -89,6 +98,10 @@ list(REMOVE_ITEM layer_headers ${core_headers})
 neuron_sim_install_headers(neuron_sim_torch torch ${layer_headers})
 install(FILES "${PROJECT_SOURCE_DIR}/python_bindings/neuron_sim_torch/__init__.py"
         DESTINATION neuron_sim_torch COMPONENT torch)
+
+if(NOT TARGET DNNL::dnnl)
+  return()
+endif()
 
 # Under its soname and as a file of its own: a link into the environment would not survive. Its
 # symbol table, a fifth of the file, is of no use without its sources.

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "device/base/errors.h"
+#include "ops/reference/plain_functions.h"
 
 namespace neuron_sim::reference {
 namespace {
@@ -52,30 +51,7 @@ std::optional<Function> function_of(const std::string& name) {
   if (name == "square") return Function{algorithm::eltwise_square};
   if (name == "sqrt") return Function{algorithm::eltwise_sqrt};
   if (name == "rsqrt") return Function{algorithm::eltwise_pow, 1, -0.5F};
-  fail(text("reference: activation '", name, "' is unknown."));
-}
-
-/// The function of one value by the C library, where oneDNN is not exact (NaN, infinities).
-double plain_function(const std::string& name, double x) {
-  if (name == "relu") return std::isnan(x) ? x : std::max(x, 0.0);
-  if (name == "exp") return std::exp(x);
-  if (name == "gelu" && x < 0 && std::isinf(x)) return 0;  // the limit
-  if (name == "gelu") return 0.5 * x * (1 + std::erf(x * std::numbers::sqrt2 / 2));
-  if (name == "sigmoid") return 1 / (1 + std::exp(-x));
-  if (name == "tanh") return std::tanh(x);
-  if (name == "square") return x * x;
-  return name == "sqrt" ? std::sqrt(x) : 1 / std::sqrt(x);
-}
-
-/// Softmax of one row by definition, for rows with NaN or infinities.
-void plain_softmax(float* row, int64_t features) {
-  float largest = row[0];
-  double sum = 0;
-  for (int64_t i = 1; i < features; ++i) largest = std::max(largest, row[i]);
-  for (int64_t i = 0; i < features; ++i) sum += std::exp(double{row[i]} - largest);
-  for (int64_t i = 0; i < features; ++i) {
-    row[i] = static_cast<float>(std::exp(double{row[i]} - largest) / sum);
-  }
+  refuse_function(name);
 }
 
 void apply_softmax(float* data, int64_t rows, int64_t features) {

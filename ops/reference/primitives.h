@@ -1,5 +1,6 @@
 #pragma once
-// The oneDNN primitives that the references use, on dense fp32 arrays.
+// The primitives that the references use, on dense fp32 arrays: oneDNN's, or plain loops where it
+// publishes no wheel.
 
 #include <cstdint>
 #include <string>

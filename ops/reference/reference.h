@@ -1,6 +1,6 @@
 #pragma once
-// CPU references of all ops, computed by oneDNN: run by the CPU dispatch key of each op, and the
-// oracle of the tests. They share no code with the kernels.
+// CPU references of all ops, computed by oneDNN (on arm64 by plain loops): run by the CPU dispatch
+// key of each op, and the oracle of the tests. They share no code with the kernels.
 //
 // All arrays are contiguous and row-major. fp16 and bf16 operands are widened to fp32, everything
 // is computed in fp32, and results are rounded once, to nearest even, at the end.
