@@ -7,42 +7,9 @@
 
 #include "device/analysis/race_check.h"
 #include "device/base/errors.h"
-#include "device/builder/hazard_groups.h"
 
 namespace neuron_sim {
 namespace {
-
-/// Visits every operand with the loops around it (outermost first).
-class OperandWalk {
- public:
-  using Visit = void (*)(Program&, const Instruction&, const Operand&,
-                         const std::vector<uint32_t>& loops, void* context);
-  OperandWalk(Program& program, Visit visit, void* context)
-      : program_(program), visit_(visit), context_(context) {}
-  void run() {
-    for (const Block& block : program_.cores) walk(block);
-  }
-
- private:
-  void walk(const Block& block) {
-    for (const Node& node : block) {
-      if (node.kind == Node::Kind::kLoop) {
-        loops_.push_back(node.index);
-        walk(program_.loops[node.index].body);
-        loops_.pop_back();
-        continue;
-      }
-      const Instruction& instruction = program_.instructions[node.index];
-      for (const Operand& operand : program_.operands_of(instruction)) {
-        if (operand.present()) visit_(program_, instruction, operand, loops_, context_);
-      }
-    }
-  }
-  Program& program_;
-  Visit visit_;
-  void* context_;
-  std::vector<uint32_t> loops_;
-};
 
 void note_period(Program& program, const Operand& operand, const std::vector<uint32_t>& loops) {
   for (uint8_t i = 0; i < operand.term_count; ++i) {
@@ -54,45 +21,36 @@ void note_period(Program& program, const Operand& operand, const std::vector<uin
   }
 }
 
-/// How the tiles of a program are used, gathered in one walk.
-struct Usage {
-  std::vector<TensorAccesses> tensors;  ///< per tile
-  std::vector<bool> matmul_operand, other_dtype;
-};
-
-void note_usage(Program& program, const Instruction& instruction, const Operand& operand,
-                const std::vector<uint32_t>& loops, void* context) {
-  Usage& usage = *static_cast<Usage*>(context);
-  note_period(program, operand, loops);
-  if (instruction.type->synchronises == Synchronisation::kBarrier) {
-    usage.tensors[static_cast<size_t>(operand.tile)].meets = true;  // moves no bytes
-    return;
-  }
-  for (int i = 0; i < operand.ring; ++i) {
-    const size_t tile = static_cast<size_t>(operand.tile) + static_cast<size_t>(i);
-    if (operand.dtype != program.tiles[tile].dtype) usage.other_dtype[tile] = true;
-    const Demand& demand = program.demands[instruction.demand];
-    if (demand.multiply_accumulates > 0 && operand.direction == Direction::kRead) {
-      usage.matmul_operand[tile] = true;
+/// Notes the operands of a block, with the loops around it, outermost first.
+void note_block(Program& program, const Block& block, std::vector<uint32_t>& loops,
+                OperandUsage& usage) {
+  std::vector<Repetition> repetitions(loops.size());
+  for (const Node& node : block) {
+    if (node.kind == Node::Kind::kLoop) {
+      loops.push_back(node.index);
+      note_block(program, program.loops[node.index].body, loops, usage);
+      loops.pop_back();
+      continue;
+    }
+    const Instruction& instruction = program.instructions[node.index];
+    for (const Operand& operand : program.operands_of(instruction)) {
+      if (!operand.present()) continue;
+      note_period(program, operand, loops);
+      for (size_t i = 0; i < loops.size(); ++i) {
+        const Loop& loop = program.loops[loops[i]];
+        repetitions[i] = {0, loop.bound};
+        for (uint8_t t = 0; t < operand.term_count; ++t) {
+          const Term& term = program.terms[operand.first_term + t];
+          if (term.level == loop.level) repetitions[i].stride = term.offset_step;
+        }
+      }
+      usage.note(program.tiles, instruction, program.demands[instruction.demand], operand,
+                 repetitions);
     }
   }
-  if (operand.memory != MemoryKind::kHbm) return;
-  TensorAccesses& accesses = usage.tensors[static_cast<size_t>(operand.tile)];
-  accesses.is_read = accesses.is_read || operand.reads();
-  if (!operand.writes() || accesses.is_rewritten) return;
-  std::vector<Repetition> repetitions;
-  for (const uint32_t loop : loops) {
-    int64_t step = 0;
-    for (uint8_t i = 0; i < operand.term_count; ++i) {
-      const Term& term = program.terms[operand.first_term + i];
-      if (term.level == program.loops[loop].level) step = term.offset_step;
-    }
-    repetitions.push_back({step, program.loops[loop].bound});
-  }
-  accesses.add_write(operand, repetitions);
 }
 
-void group_hbm(Program& program, const Usage& usage) {
+void group_hbm(Program& program, const OperandUsage& usage) {
   for (size_t i = 0; i < program.tiles.size(); ++i) {
     Tile& tile = program.tiles[i];
     if (tile.memory != MemoryKind::kHbm) continue;
@@ -118,7 +76,7 @@ void group_on_chip(Program& program) {
   }
 }
 
-void choose_widened(Program& program, const Usage& usage) {
+void choose_widened(Program& program, const OperandUsage& usage) {
   struct Group {
     bool needed = false, uniform = true;
     Dtype dtype{};
@@ -143,16 +101,37 @@ void choose_widened(Program& program, const Usage& usage) {
 
 }  // namespace
 
+void OperandUsage::note(std::span<const Tile> tiles, const Instruction& instruction,
+                        const Demand& demand, const Operand& operand,
+                        std::span<const Repetition> loops) {
+  const auto first = static_cast<size_t>(operand.tile);
+  if (instruction.type->synchronises == Synchronisation::kBarrier) {
+    tensors[first].meets = true;  // moves no bytes
+    return;
+  }
+  const bool multiplies = demand.multiply_accumulates > 0 && operand.direction == Direction::kRead;
+  for (size_t tile = first; tile < first + static_cast<size_t>(operand.ring); ++tile) {
+    if (operand.dtype != tiles[tile].dtype) other_dtype[tile] = true;
+    if (multiplies) matmul_operand[tile] = true;
+  }
+  if (operand.memory != MemoryKind::kHbm) return;
+  TensorAccesses& accesses = tensors[first];
+  accesses.is_read = accesses.is_read || operand.reads();
+  if (operand.writes() && !accesses.is_rewritten) accesses.add_write(operand, loops);
+}
+
 void finish_program(Program& program) {
+  OperandUsage usage(program.tiles.size());
+  std::vector<uint32_t> loops;
+  for (const Block& block : program.cores) note_block(program, block, loops, usage);
+  finish_program(program, usage);
+}
+
+void finish_program(Program& program, const OperandUsage& usage) {
   std::sort(program.edges.begin(), program.edges.end(), [](const Edge& a, const Edge& b) {
     return std::tie(a.consumer, a.producer) < std::tie(b.consumer, b.producer);
   });
   program.edges.erase(std::unique(program.edges.begin(), program.edges.end()), program.edges.end());
-  Usage usage;
-  usage.tensors.resize(program.tiles.size());
-  usage.matmul_operand.resize(program.tiles.size());
-  usage.other_dtype.resize(program.tiles.size());
-  OperandWalk(program, note_usage, &usage).run();
   program.hazard_groups = 0;
   group_hbm(program, usage);
   group_on_chip(program);

@@ -1,9 +1,23 @@
 #pragma once
 // Properties derived once when a kernel is complete.
 
-#include "device/program/program.h"
+#include <span>
+#include <vector>
+
+#include "device/builder/hazard_groups.h"
 
 namespace neuron_sim {
+
+/// How the operands of a program use its tiles.
+struct OperandUsage {
+  std::vector<TensorAccesses> tensors;  ///< per tile
+  std::vector<bool> matmul_operand, other_dtype;
+
+  explicit OperandUsage(size_t tiles) : tensors(tiles), matmul_operand(tiles), other_dtype(tiles) {}
+  /// Notes an operand of an instruction with that demand, which `loops` repeat.
+  void note(std::span<const Tile> tiles, const Instruction& instruction, const Demand& demand,
+            const Operand& operand, std::span<const Repetition> loops);
+};
 
 /// Fills in argument directions, hazard groups, widened tiles and loop periods.
 ///
@@ -15,5 +29,7 @@ namespace neuron_sim {
 /// Loop period: iterations after which all rings that the loop variable turns come full circle.
 /// KernelError for programs of two cores that race or cannot meet (race_check.h).
 void finish_program(Program& program);
+/// The same for a program without loops, all of whose operands `usage` has.
+void finish_program(Program& program, const OperandUsage& usage);
 
 }  // namespace neuron_sim

@@ -56,15 +56,19 @@ Numbers append_tiles(const StraightLine& line, const Numbers& first, Program& pr
 
 /// Appends an instance; its attributes and demand are numbered in the pools of its line.
 void append(const StraightLine& line, const StraightInstruction& instance,
-            const std::vector<TileId>& tiles, Program& program) {
+            const std::vector<TileId>& tiles, Program& program, OperandUsage& usage) {
   Instruction& instruction = program.instructions.emplace_back(instance.instruction);
   instruction.first_operand = static_cast<uint32_t>(program.operands.size());
   const bool keeps = may_keep_bytes(instance.instruction, line.attributes_of(instance));
+  const Demand& demand = line.demands[instance.instruction.demand];
   const auto operands = line.operands_of(instance);
   for (size_t i = 0; i < operands.size(); ++i) {
     Operand& operand = program.operands.emplace_back(line.whole(operands[i]));
-    if (operand.present()) operand.tile = tiles[static_cast<size_t>(operand.tile)];
     if (keeps) operand.direction = direction_in_program(line, instance, i);
+    if (!operand.present()) continue;
+    operand.tile = tiles[static_cast<size_t>(operand.tile)];
+    // Here, where it is in the cache: a walk would read the operands of a long program again.
+    usage.note(program.tiles, instruction, demand, operand, {});
   }
   instruction.first_attribute += static_cast<uint32_t>(program.attributes.size());
   instruction.demand += static_cast<uint32_t>(program.demands.size());
@@ -114,7 +118,8 @@ void reserve_operands(const StraightLine& line, Program& program) {
 }
 
 /// Appends the instances of a line as a core of the program; `alone`: as the only one.
-void append_core(StraightLine& line, const Numbers& tiles, bool alone, Program& program) {
+void append_core(StraightLine& line, const Numbers& tiles, bool alone, Program& program,
+                 OperandUsage& usage) {
   const auto first = static_cast<uint32_t>(program.instructions.size());
   program.instructions.reserve(first + line.instructions.size());
   Block& block = program.cores.emplace_back();
@@ -126,7 +131,7 @@ void append_core(StraightLine& line, const Numbers& tiles, bool alone, Program& 
   }
   reserve_operands(line, program);
   for (const StraightInstruction& instance : line.instructions) {
-    append(line, instance, tiles, program);
+    append(line, instance, tiles, program, usage);
   }
   for (const Edge& edge : program_edges(line, alone)) {
     program.edges.push_back({first + edge.consumer, first + edge.producer});
@@ -143,8 +148,9 @@ std::shared_ptr<Program> program_of(std::vector<StraightLine>& lines) {
   for (size_t core = 0; core < lines.size(); ++core) {
     numbers[core] = append_tiles(lines[core], numbers[0], *program);
   }
+  OperandUsage usage(program->tiles.size());
   for (size_t core = 0; core < lines.size(); ++core) {
-    append_core(lines[core], numbers[core], lines.size() == 1, *program);
+    append_core(lines[core], numbers[core], lines.size() == 1, *program, usage);
   }
   StraightLine& first = lines.front();
   program->replica_groups = std::move(first.replica_groups);
@@ -157,7 +163,7 @@ std::shared_ptr<Program> program_of(std::vector<StraightLine>& lines) {
   program->source_lines = std::move(first.source_lines);
   program->sbuf_peak = peak(*program, MemoryKind::kSbuf);
   program->psum_peak = peak(*program, MemoryKind::kPsum);
-  finish_program(*program);
+  finish_program(*program, usage);
   return program;
 }
 
