@@ -30,13 +30,13 @@ struct Span {
 class LoopSplit {
  public:
   LoopSplit(StraightLine& line, const BatchRule& rule, std::optional<Dependences>& dependences,
-            SplitRoom& room, TileMerges& merges, InstanceChecks& checks, LoopRun run, size_t level)
+            SplitRoom& room, TileMerges& merges, InstanceStack& stack, LoopRun run, size_t level)
       : line_(line),
         rule_(rule),
         dependences_(dependences),
         room_(room),
         merges_(merges),
-        checks_(checks),
+        stack_(stack),
         run_(run),
         level_(level) {}
 
@@ -64,20 +64,22 @@ class LoopSplit {
     std::vector<Entry> entries;
     for (uint32_t i = run_.begin; i < run_.end; ++i) {
       const size_t piece = piece_of(at(i).statement);
-      if (!batched_[i - run_.begin]) entries.push_back({block_of(at(i)), piece, i});
+      if (batch_of_[i - run_.begin] != kGone) entries.push_back({block_of(at(i)), piece, i});
     }
     std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
       return std::tie(a.block, a.piece) < std::tie(b.block, b.piece);
     });
     for (const Entry& entry : entries) {
-      const auto batch = batches_.find(entry.position);
-      order.push_back(batch == batches_.end() ? at(entry.position) : batch->second);
+      const uint32_t batch = batch_of_[entry.position - run_.begin];
+      order.push_back(batch == kAlone ? at(entry.position) : batches_[batch]);
       order.back().nest = nest_in_piece(order.back().nest, entry.piece);
     }
     line_.loops += static_cast<uint32_t>(2 * cuts_.size() + 1);
   }
 
  private:
+  static constexpr uint32_t kAlone = UINT32_MAX, kGone = UINT32_MAX - 1;
+
   const StraightInstruction& at(uint32_t instance) const { return line_.instructions[instance]; }
   const Nest& nest(uint32_t instance) const { return line_.nest_of(at(instance)); }
   /// The loop nest of an instance after the split, which gives each piece of the body its own loop.
@@ -91,7 +93,9 @@ class LoopSplit {
     return entry->second;
   }
   int64_t block_of(const StraightInstruction& instance) const {
-    return (line_.nest_of(instance).iteration[level_] - first_iteration_) / block_;
+    return block_ == trips_
+               ? 0
+               : (line_.nest_of(instance).iteration[level_] - first_iteration_) / block_;
   }
   /// Pieces of the body: before, at, and after each cut.
   size_t piece_of(uint32_t statement) const { return pieces_[statement - first_statement_]; }
@@ -199,7 +203,7 @@ class LoopSplit {
       const uint32_t low = at(i).statement;
       for (const uint32_t source : dependences_->of(i)) {
         const uint32_t high = at(source).statement;
-        if (source < run_.begin || high < low) continue;
+        if (source < run_.begin || high < low || at(source).nest == at(i).nest) continue;
         if (block_of(at(source)) != block_of(at(i))) continue;
         if (nest(source).iteration[level_] == nest(i).iteration[level_]) continue;
         for (auto entry = cuts_.lower_bound(low - std::min(low, longest));
@@ -217,7 +221,7 @@ class LoopSplit {
   /// block is another one without them, so that all is to be stacked anew.
   bool stack_cuts() {
     batches_.clear();
-    batched_.assign(run_.end - run_.begin, false);
+    batch_of_.assign(run_.end - run_.begin, kAlone);
     const int64_t block = block_;
     for (auto entry = cuts_.begin(); entry != cuts_.end();) {
       if (stack_blocks(entry->second.members)) {
@@ -244,7 +248,7 @@ class LoopSplit {
       }
       if (end > begin + 1) {
         const std::span<const uint32_t> block(members.data() + begin, end - begin);
-        const auto batch = stack(line_, block, rule_.joins_psum, merges_, checks_);
+        const auto batch = stack_.stacked(block);
         if (!batch) {
           merges_.drop(merged);
           return false;
@@ -254,8 +258,9 @@ class LoopSplit {
       begin = end;
     }
     for (const auto& [block, batch] : batches) {
-      batches_.emplace(block.front(), batch);
-      for (const uint32_t member : block.subspan(1)) batched_[member - run_.begin] = true;
+      for (const uint32_t member : block) batch_of_[member - run_.begin] = kGone;
+      batch_of_[block.front() - run_.begin] = static_cast<uint32_t>(batches_.size());
+      batches_.push_back(batch);
     }
     return true;
   }
@@ -265,7 +270,7 @@ class LoopSplit {
   std::optional<Dependences>& dependences_;  ///< of the line; derived when asked for
   SplitRoom& room_;
   TileMerges& merges_;
-  InstanceChecks& checks_;
+  InstanceStack& stack_;
   LoopRun run_;
   size_t level_;
   int64_t first_iteration_ = 0;
@@ -275,9 +280,11 @@ class LoopSplit {
   std::map<uint32_t, Cut> cuts_;                           ///< by first statement
   std::vector<Span> spans_;  ///< of the cuts, when the block was chosen
   uint32_t first_statement_ = 0;
-  std::vector<size_t> pieces_;                       ///< by statement, from the first one
-  std::map<uint32_t, StraightInstruction> batches_;  ///< by first member
-  std::vector<bool> batched_;                        ///< by position in the run: other members
+  std::vector<size_t> pieces_;  ///< by statement, from the first one
+  std::vector<StraightInstruction> batches_;
+  /// By position in the run: the batch that comes there, kAlone for what is in none, kGone for what
+  /// comes with an earlier one.
+  std::vector<uint32_t> batch_of_;
 };
 
 /// Whether a loop of this level may be split.
@@ -298,7 +305,7 @@ bool split_level(StraightLine& line, const BatchRule& rule, size_t level,
   const std::vector<LoopRun> runs = runs_at(line, level);
   SplitRoom room(line);
   TileMerges merges;
-  InstanceChecks checks;
+  InstanceStack stack(line, rule.joins_psum, merges);
   std::vector<StraightInstruction> order;
   uint32_t done = 0;
   const auto copy_until = [&](uint32_t end) {
@@ -306,7 +313,7 @@ bool split_level(StraightLine& line, const BatchRule& rule, size_t level,
     done = end;
   };
   for (const LoopRun& run : runs) {
-    LoopSplit split(line, rule, dependences, room, merges, checks, run, level);
+    LoopSplit split(line, rule, dependences, room, merges, stack, run, level);
     if (!split.plan()) continue;
     if (order.empty()) order.reserve(line.instructions.size());
     copy_until(run.begin);
@@ -325,7 +332,11 @@ bool split_level(StraightLine& line, const BatchRule& rule, size_t level,
 
 void batch_statements(StraightLine& line, const BatchRule& rule) {
   std::optional<Dependences> dependences;
-  for (size_t level = 0; level < kMaximumLoopDepth; ++level) {
+  const auto deepest =
+      std::max_element(line.nests.begin(), line.nests.end(),
+                       [](const Nest& a, const Nest& b) { return a.depth < b.depth; });
+  const int levels = deepest == line.nests.end() ? 0 : deepest->depth;
+  for (size_t level = 0; level < static_cast<size_t>(levels); ++level) {
     if (split_level(line, rule, level, dependences)) dependences.reset();
   }
 }

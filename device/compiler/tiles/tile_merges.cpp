@@ -1,6 +1,7 @@
 #include "device/compiler/tiles/tile_merges.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace neuron_sim {
 namespace {
@@ -18,9 +19,13 @@ bool can_merge(const StraightLine& line, const std::vector<TileId>& parts, bool 
   } else if (first.memory != MemoryKind::kSbuf) {
     return false;
   }
-  std::vector<TileId> sorted = parts;
-  std::sort(sorted.begin(), sorted.end());
-  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) return false;
+  const bool ascending =
+      std::adjacent_find(parts.begin(), parts.end(), std::greater_equal<>()) == parts.end();
+  if (!ascending) {
+    std::vector<TileId> sorted = parts;
+    std::sort(sorted.begin(), sorted.end());
+    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) return false;
+  }
   return std::all_of(parts.begin(), parts.end(), [&](TileId part) {
     const Tile& tile = line.tiles[static_cast<size_t>(part)];
     return !tile.placed && same_layout(first, tile);
@@ -32,6 +37,7 @@ bool can_merge(const StraightLine& line, const std::vector<TileId>& parts, bool 
 std::vector<TilePlace> TileMerges::places(StraightLine& line, const std::vector<TileId>& parts,
                                           bool psum) {
   std::vector<TilePlace> places;
+  places.reserve(parts.size());
   for (const TileId part : parts) {
     const TilePlace known = place_of(part);
     if (known.tile != kNoTile) places.push_back(known);

@@ -15,8 +15,7 @@ constexpr Dtype kFloat = Dtype::kFloat32;
 std::optional<StraightInstruction> stacked(StraightLine& line, uint32_t count, TileMerges& merges) {
   std::vector<uint32_t> members;
   for (uint32_t i = 0; i < count; ++i) members.push_back(i);
-  InstanceChecks checks;
-  return stack(line, members, false, merges, checks);
+  return InstanceStack(line, false, merges).stacked(members);
 }
 
 struct StackInstances : testing::Test {
@@ -84,9 +83,9 @@ TEST_F(StackInstances, FourFreeDimensionsLeaveNoneForTheMember) {
   }
   StraightLine all = line();
   const std::vector<uint32_t> threes{0, 1}, fours{2, 3};
-  InstanceChecks checks;
-  EXPECT_TRUE(stack(all, threes, false, merges, checks));
-  EXPECT_FALSE(stack(all, fours, false, merges, checks));
+  InstanceStack stack(all, false, merges);
+  EXPECT_TRUE(stack.stacked(threes));
+  EXPECT_FALSE(stack.stacked(fours));
 }
 
 TEST_F(StackInstances, InstructionsThatTieElementsTogetherAreNotStackable) {
