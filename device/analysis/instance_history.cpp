@@ -10,12 +10,12 @@ constexpr size_t kMaximumReads = 12;
 constexpr size_t kMaximumWrites = 64;
 
 /// Whether `outer` has all partitions of `inner`.
-bool within_partitions(const Region& inner, const Region& outer) {
+inline bool within_partitions(const Region& inner, const Region& outer) {
   return outer.partition <= inner.partition &&
          inner.partition + inner.partitions <= outer.partition + outer.partitions;
 }
 
-bool is_contiguous(const Region& region) { return region.count == 1 && region.exact; }
+inline bool is_contiguous(const Region& region) { return region.count == 1 && region.exact; }
 
 }  // namespace
 
@@ -27,6 +27,11 @@ void InstanceHistory::collect(const Region& region, bool writes, std::vector<uin
       ids.insert(ids.end(), access.others.begin(), access.others.end());
     }
   };
+  if (const Segment* exact = segment_of(region)) {
+    collect_from(exact->writes);
+    if (writes) collect_from(exact->reads);
+    return;
+  }
   auto segment = segments_.upper_bound(region.low);
   if (segment != segments_.begin()) --segment;
   for (; segment != segments_.end() && segment->first < region.high(); ++segment) {
@@ -34,6 +39,16 @@ void InstanceHistory::collect(const Region& region, bool writes, std::vector<uin
     collect_from(segment->second.writes);
     if (writes) collect_from(segment->second.reads);
   }
+}
+
+InstanceHistory::Segment* InstanceHistory::segment_of(const Region& region) const {
+  const int64_t high = region.high();
+  if (latest_ == nullptr || latest_->first != region.low || latest_->second.end != high) {
+    const auto segment = segments_.find(region.low);
+    if (segment == segments_.end() || segment->second.end != high) return nullptr;
+    latest_ = &*segment;
+  }
+  return &latest_->second;
 }
 
 /// Makes segments cover all bytes from low to high, split at both ends.
@@ -84,29 +99,30 @@ void InstanceHistory::add(std::vector<Access>& accesses, size_t maximum, const R
 }
 
 void InstanceHistory::record(const Region& region, bool writes, uint32_t id) {
+  if (Segment* exact = segment_of(region)) return record(*exact, region, writes, id);
   const int64_t high = region.high();
-  auto segment = segments_.find(region.low);
-  if (segment == segments_.end() || segment->second.end != high) {
-    cover(region.low, high);
-    segment = segments_.find(region.low);
+  cover(region.low, high);
+  for (auto segment = segments_.find(region.low);
+       segment != segments_.end() && segment->first < high; ++segment) {
+    record(segment->second, region, writes, id);
   }
-  for (; segment != segments_.end() && segment->first < high; ++segment) {
-    Segment& here = segment->second;
-    if (writes) {
-      remove_covered(here.writes, region);
-      remove_covered(here.reads, region);
-      add(here.writes, kMaximumWrites, region, id);
-      continue;
-    }
-    const auto same = std::find_if(here.reads.begin(), here.reads.end(), [&](const Access& read) {
-      const bool around = is_contiguous(read.region) && within_partitions(region, read.region);
-      return around || read.region == region;
-    });
-    if (same == here.reads.end()) {
-      add(here.reads, kMaximumReads, region, id);
-    } else {
-      same->others.push_back(id);
-    }
+}
+
+void InstanceHistory::record(Segment& segment, const Region& region, bool writes, uint32_t id) {
+  if (writes) {
+    remove_covered(segment.writes, region);
+    if (!segment.reads.empty()) remove_covered(segment.reads, region);
+    return add(segment.writes, kMaximumWrites, region, id);
+  }
+  const auto same =
+      std::find_if(segment.reads.begin(), segment.reads.end(), [&](const Access& read) {
+        const bool around = is_contiguous(read.region) && within_partitions(region, read.region);
+        return around || read.region == region;
+      });
+  if (same == segment.reads.end()) {
+    add(segment.reads, kMaximumReads, region, id);
+  } else {
+    same->others.push_back(id);
   }
 }
 

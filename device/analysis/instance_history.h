@@ -24,12 +24,18 @@ struct Instances {
 /// instances, all of which every later access would wait for.
 class InstanceHistory {
  public:
+  InstanceHistory() = default;
+  InstanceHistory(InstanceHistory&&) = default;
+  InstanceHistory& operator=(InstanceHistory&&) = default;
   /// Appends the instances that an access has to wait for; repeated where several segments have
   /// them.
   void collect(const Region& region, bool writes, std::vector<uint32_t>& ids) const;
   /// Adds the access of an instance; a write removes what it covers.
   void record(const Region& region, bool writes, uint32_t id);
-  void clear() { segments_.clear(); }
+  void clear() {
+    segments_.clear();
+    latest_ = nullptr;
+  }
 
  private:
   struct Access {
@@ -44,12 +50,16 @@ class InstanceHistory {
   /// By first byte, without gaps between the first and the last.
   using Segments = std::map<int64_t, Segment>;
 
+  /// The segment of exactly the bytes that an access spans; null when there is none.
+  Segment* segment_of(const Region& region) const;
+  void record(Segment& segment, const Region& region, bool writes, uint32_t id);
   void cover(int64_t low, int64_t high);
   void split(int64_t byte);
   static void remove_covered(std::vector<Access>& accesses, const Region& region);
   static void add(std::vector<Access>& accesses, size_t maximum, const Region& region, uint32_t id);
 
-  Segments segments_;
+  mutable Segments segments_;
+  mutable Segments::value_type* latest_ = nullptr;  ///< most accesses have its bytes again
 };
 
 /// The histories of a program's hazard groups: InstanceHistory on chip, TileHistory in HBM, where
