@@ -25,8 +25,12 @@ ListScheduler::ListScheduler(const ScheduleProblem& problem, const InstanceGraph
   int32_t statements = 0;
   for (const Task& task : problem.tasks) statements = std::max(statements, task.statement + 1);
   statements_.resize(static_cast<size_t>(statements));
+  follows_on_.reserve(problem.tasks.size());
   for (uint32_t task = 0; task < problem.tasks.size(); ++task) {
-    if (!problem.tasks[task].meeting) continue;
+    const Task& each = problem.tasks[task];
+    const bool follows = !each.transfer && !each.any_engine && each.engine != EngineKind::kTensor;
+    follows_on_.push_back(follows ? static_cast<int8_t>(each.engine) : int8_t{-1});
+    if (!each.meeting) continue;
     if (!meetings_.empty()) ++waits_[task];
     meetings_.push_back(task);
   }
@@ -43,6 +47,7 @@ int64_t ListScheduler::lane_free(int lane) const {
 
 /// A buffer of the task that has no banks yet; -1 when all have banks.
 int32_t ListScheduler::missing_buffer(uint32_t task) const {
+  if (addresses_.empty()) return -1;
   for (const int32_t buffer : problem_.tasks[task].buffers) {
     if (addresses_[static_cast<size_t>(buffer)] < 0) return buffer;
   }
@@ -231,9 +236,7 @@ bool ListScheduler::release_blocked() {
 
 /// From the end of a task on `engine` to the start of one that needs its result.
 int64_t ListScheduler::wait_of(const Task& task, EngineKind engine, uint32_t next) const {
-  const Task& follower = problem_.tasks[next];
-  const bool same = !task.transfer && !follower.transfer && !follower.any_engine &&
-                    follower.engine == engine && engine != EngineKind::kTensor;
+  const bool same = !task.transfer && follows_on_[next] == static_cast<int8_t>(engine);
   return same ? problem_.same_engine.count : problem_.wake_up.count;
 }
 

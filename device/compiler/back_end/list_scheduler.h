@@ -121,6 +121,8 @@ class ListScheduler {
   PsumBanks banks_;
   std::vector<int32_t> waits_;
   std::vector<int64_t> ready_, starts_;
+  /// Per task: the elementwise engine on which it starts sooner after a task of the same; else -1.
+  std::vector<int8_t> follows_on_;
   std::vector<uint32_t> meetings_;  // in program order
   size_t next_meeting_ = 0;
   std::vector<EngineKind> engines_;

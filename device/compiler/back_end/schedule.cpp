@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "device/base/errors.h"
 #include "device/compiler/back_end/list_scheduler.h"
 #include "device/compiler/back_end/schedule_ranks.h"
+#include "device/compiler/line/instance_checks.h"
 #include "device/compiler/line/instance_graph.h"
 #include "device/compiler/line/meetings.h"
 #include "device/isa/movement/tensor_copy.h"
@@ -41,11 +43,34 @@ InstanceGraph dependencies(const StraightLine& line, const std::vector<size_t>& 
   return instance_graph(line, apart);
 }
 
+/// A copy to SBUF that Scalar could make too, with the same bytes: `choose_copy_engines` gives it
+/// to the engine that is free first.
+bool is_free_copy(StraightLine& line, const StraightInstruction& instance, InstanceChecks& checks) {
+  const Instruction& instruction = instance.instruction;
+  if (instruction.type != &kTensorCopy || instruction.engine_given) return false;
+  const auto operands = line.operands_of(instance);
+  if (operands[1].memory == MemoryKind::kHbm || operands[0].memory != MemoryKind::kSbuf) {
+    return false;
+  }
+  // Through fp32, as generation 2 copies on Scalar, floats keep their values and a cast is the same
+  // cast. The compiler gives Scalar such copies of float16, though a signalling NaN becomes quiet
+  // there (compiled programs of three convolutions, assign_queues.h).
+  const bool same_bytes =
+      line.architecture->features.scalar_tensor_ops ||
+      line.pattern_of(operands[0]).dtype != line.pattern_of(operands[1]).dtype ||
+      is_float(line.pattern_of(operands[0]).dtype);
+  if (!same_bytes) return false;
+  StraightInstruction other = instance;
+  other.instruction.engine = EngineKind::kScalar;
+  return checks.renew_demand(line, other);
+}
+
 class ProblemBuilder {
  public:
-  ProblemBuilder(const StraightLine& line, const PassSettings& settings, const CompilerCosts& costs,
-                 const std::vector<size_t>& rotated)
+  ProblemBuilder(StraightLine& line, const PassSettings& settings, const CompilerCosts& costs,
+                 const std::vector<size_t>& rotated, InstanceChecks& checks)
       : line_(line),
+        checks_(checks),
         settings_(settings),
         choose_engines_(settings["choose_copy_engines"] != 0),
         costs_(costs),
@@ -84,7 +109,7 @@ class ProblemBuilder {
     task.engine = instruction.engine;
     task.transfer = is_transfer(line_, instance);
     task.meeting = is_meeting(instance);
-    task.any_engine = choose_engines_ && is_free_copy(line_, instance);
+    task.any_engine = choose_engines_ && is_free_copy(line_, instance, checks_);
     if (task.any_engine && belongs_to_scalar(instance)) {
       task.any_engine = false;
       task.engine = EngineKind::kScalar;
@@ -118,7 +143,8 @@ class ProblemBuilder {
            line_.operands_of(instance)[1].memory == MemoryKind::kPsum;
   }
 
-  const StraightLine& line_;
+  StraightLine& line_;
+  InstanceChecks& checks_;
   const PassSettings& settings_;
   const bool choose_engines_;
   const CompilerCosts& costs_;
@@ -127,7 +153,8 @@ class ProblemBuilder {
 };
 
 /// Order, engines and banks as scheduled.
-void apply(StraightLine& line, const ListScheduler& scheduler, const std::vector<size_t>& rotated) {
+void apply(StraightLine& line, const ListScheduler& scheduler, const std::vector<size_t>& rotated,
+           InstanceChecks& checks) {
   std::vector<int64_t> addresses(line.tiles.size(), -1);
   for (size_t i = 0; i < rotated.size(); ++i) addresses[rotated[i]] = scheduler.addresses()[i];
   move_tiles(line, addresses);
@@ -138,47 +165,28 @@ void apply(StraightLine& line, const ListScheduler& scheduler, const std::vector
     StraightInstruction& instance = ordered.back();
     if (instance.instruction.engine == scheduler.engines()[task]) continue;
     instance.instruction.engine = scheduler.engines()[task];
-    renew_demand(line, instance);
+    require(checks.renew_demand(line, instance), "a free copy runs on the engine that it got");
   }
   line.instructions = std::move(ordered);
 }
 
 }  // namespace
 
-bool is_free_copy(const StraightLine& line, const StraightInstruction& instance) {
-  const Instruction& instruction = instance.instruction;
-  if (instruction.type != &kTensorCopy || instruction.engine_given) return false;
-  const auto operands = line.operands_of(instance);
-  if (operands[1].memory == MemoryKind::kHbm || operands[0].memory != MemoryKind::kSbuf) {
-    return false;
-  }
-  // Through fp32, as generation 2 copies on Scalar, floats keep their values and a cast is the same
-  // cast. The compiler gives Scalar such copies of float16, though a signalling NaN becomes quiet
-  // there (compiled programs of three convolutions, assign_queues.h).
-  const bool same_bytes =
-      line.architecture->features.scalar_tensor_ops ||
-      line.pattern_of(operands[0]).dtype != line.pattern_of(operands[1]).dtype ||
-      is_float(line.pattern_of(operands[0]).dtype);
-  if (!same_bytes) return false;
-  StraightInstruction other = instance;
-  other.instruction.engine = EngineKind::kScalar;
-  return is_legal(line, other);
-}
-
 std::optional<Picoseconds> schedule(StraightLine& line, const PassSettings& settings,
                                     const CompilerCosts& costs) {
   const std::vector<size_t> rotated = rotated_tiles(line, settings);
   const InstanceGraph graph = dependencies(line, rotated);
-  ScheduleProblem problem = ProblemBuilder(line, settings, costs, rotated).build(graph);
+  InstanceChecks checks;
+  ScheduleProblem problem = ProblemBuilder(line, settings, costs, rotated, checks).build(graph);
   ListScheduler greedy(problem, graph, PsumBanks(line));
   if (greedy.run()) {
-    apply(line, greedy, rotated);
+    apply(line, greedy, rotated, checks);
     return greedy.length();
   }
   problem.plan_banks = true;
   ListScheduler planned(problem, graph, PsumBanks(line));
   if (!planned.run()) return std::nullopt;
-  apply(line, planned, rotated);
+  apply(line, planned, rotated, checks);
   return planned.length();
 }
 

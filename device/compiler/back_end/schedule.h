@@ -20,10 +20,6 @@
 
 namespace neuron_sim {
 
-/// A copy to SBUF that Scalar could make too, with the same bytes: `choose_copy_engines` gives it
-/// to the engine that is free first.
-bool is_free_copy(const StraightLine& line, const StraightInstruction& instance);
-
 /// Orders the instances by their start in the compiler's simulated time, all engines together, so
 /// that each engine's order is a subsequence of it. With `rename_buffers` PSUM tiles that are not
 /// `placed` get their banks along the way. When the greedy order runs out of banks, each is given
