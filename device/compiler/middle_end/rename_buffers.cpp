@@ -47,7 +47,7 @@ struct Pending {
 
 /// Whether a read of a region, which ends at `high`, may see a pending write. Most writes of a tile
 /// lie elsewhere: its ends decide that at once.
-bool meets(const Pending& entry, const Region& region, int64_t high) {
+inline bool meets(const Pending& entry, const Region& region, int64_t high) {
   return entry.region.low < high && region.low < entry.high && overlap(entry.region, region);
 }
 
