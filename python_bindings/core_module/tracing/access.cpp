@@ -37,26 +37,26 @@ void merge(std::vector<Dimension>& dimensions, size_t first) {
 
 /// The View of the storage as elements of the tensor's dtype.
 nb::object whole_of(const TensorObject* tensor) {
-  PyObject* storage = tensor->field[TensorObject::kStorage];
-  PyObject* dtype = tensor->field[TensorObject::kDtype];
-  const auto* fields = reinterpret_cast<StorageObject*>(storage);
-  if (dtype == fields->field[StorageObject::kDtype]) {
-    return nb::borrow(fields->field[StorageObject::kWhole]);
+  PyObject* storage = tensor->storage;
+  PyObject* dtype = tensor->dtype;
+  const auto* fields = static_cast<StorageObject*>(storage);
+  if (dtype == fields->dtype) {
+    return nb::borrow(fields->whole);
   }
   return nb::handle(storage).attr("whole_as")(nb::handle(dtype));
 }
 
 /// Sizes and steps for the View of a tensor.
 void read_dimensions(TensorObject* tensor, std::vector<Dimension>& dimensions) {
-  const TensorView& view = tensor->view;
+  const TensorView& view = *tensor;
   const auto first = static_cast<size_t>(std::max(view.axis, 0));
   for (size_t d = 0; d < first; ++d) {
-    if (view.shape[d] != 1) refuse(&tensor->ob_base, "blocks_before_partitions");
+    if (view.shape[d] != 1) refuse(tensor, "blocks_before_partitions");
   }
   for (size_t d = first; d < view.shape.size(); ++d) {
     dimensions.push_back({view.shape[d], view.steps[d]});
   }
-  const bool is_indirect = view.axis < 0 && !is_absent(tensor->field[TensorObject::kIndex]);
+  const bool is_indirect = view.axis < 0 && !is_absent(tensor->index);
   if (is_indirect) {
     dimensions.at(0) = {std::min<int64_t>(view.shape[0], tensor->index_rows), tensor->index_stride};
   }
@@ -73,14 +73,14 @@ bool is_splittable(const std::vector<Dimension>& dimensions) {
 
 /// The View with its run-time part: a register or an index tile.
 nb::object with_dynamic_parts(TensorObject* tensor, nb::object view) {
-  if (!is_absent(tensor->field[TensorObject::kRegister])) {
-    view = nb::handle(&tensor->ob_base).attr("_at_register")(view);
+  if (!is_absent(tensor->at_register)) {
+    view = nb::handle(tensor).attr("_at_register")(view);
   }
-  if (tensor->view.axis >= 0 || is_absent(tensor->field[TensorObject::kIndex])) return view;
+  if (tensor->axis >= 0 || is_absent(tensor->index)) return view;
   const int64_t rows = tensor->index_rows;
   const auto& plain = nb::cast<const View&>(view);
-  return nb::cast(tensor->view.shape[0] <= rows ? plain.indirect(rows)
-                                                : plain.indirect(rows, tensor->view.shape[0]));
+  return nb::cast(tensor->shape[0] <= rows ? plain.indirect(rows)
+                                           : plain.indirect(rows, tensor->shape[0]));
 }
 
 /// The View of a tensor that has a storage.
@@ -88,15 +88,14 @@ nb::object made_access(TensorObject* tensor) {
   static std::vector<Dimension> kept;  // reuses its memory, guarded by the GIL
   std::vector<Dimension> dimensions = std::exchange(kept, {});
   dimensions.clear();
-  if (!is_absent(tensor->field[TensorObject::kDynamic])) refuse(&tensor->ob_base, "dynamic_index");
-  const TensorView& pattern = tensor->view;
-  run_checks(&tensor->ob_base);
+  if (!is_absent(tensor->dynamic)) refuse(tensor, "dynamic_index");
+  run_checks(tensor);
   read_dimensions(tensor, dimensions);
   const nb::object whole = whole_of(tensor);
   nb::object view;
   try {
-    view = nb::cast(nb::cast<const View&>(whole).pattern(dimensions, pattern.start.affine(),
-                                                         pattern.partition.affine()));
+    view = nb::cast(nb::cast<const View&>(whole).pattern(dimensions, tensor->start.affine(),
+                                                         tensor->partition.affine()));
   } catch (const KernelError& error) {
     if (error.kind() != ErrorKind::kValue || !is_splittable(dimensions)) throw;
     PyErr_SetString(not_one_pattern, error.what());
@@ -108,14 +107,13 @@ nb::object made_access(TensorObject* tensor) {
 
 /// In loops, the last use of a tensor matters.
 void note_use(StorageObject* storage) {
-  auto* trace = reinterpret_cast<TraceObject*>(storage->field[StorageObject::kTrace].ptr());
-  const int is_open =
-      PySet_Contains(trace->field[TraceObject::kScopes], storage->field[StorageObject::kScope]);
+  auto* trace = static_cast<TraceObject*>(storage->trace.ptr());
+  const int is_open = PySet_Contains(trace->scopes, storage->scope);
   must(is_open >= 0);
   if (is_open == 0) {
-    nb::handle(&trace->ob_base).attr("check_scope")(nb::handle(&storage->ob_base));
+    nb::handle(trace).attr("check_scope")(nb::handle(storage));
   }
-  if (PyList_GET_SIZE(trace->field[TraceObject::kLoops]) > 0) {
+  if (PyList_GET_SIZE(trace->loops) > 0) {
     storage->uses += 1;
     storage->last_use = ++trace->uses;
   }
@@ -124,14 +122,13 @@ void note_use(StorageObject* storage) {
 }  // namespace
 
 nb::object access_of(TensorObject* tensor) {
-  using Field = TensorObject;
-  settle_tensor(&tensor->ob_base);
-  nb::object view = tensor->field[Field::kAccess];
+  settle_tensor(tensor);
+  nb::object view = tensor->access;
   if (!view.is_valid()) {
     view = made_access(tensor);
-    if (is_absent(tensor->field[Field::kRegister])) tensor->field[Field::kAccess] = view;
+    if (is_absent(tensor->at_register)) tensor->access = view;
   }
-  note_use(storage_of(&tensor->ob_base));
+  note_use(storage_of(tensor));
   return view;
 }
 

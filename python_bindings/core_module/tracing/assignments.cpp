@@ -18,9 +18,8 @@ constexpr Py_ssize_t kUnshared = 2;
 
 /// The pending result that is `value` and that nobody else holds, or null.
 PendingObject* unshared_result(const TraceObject* trace, PyObject* value) {
-  PyObject* pending = trace->field[TraceObject::kPending];
-  if (is_absent(pending) || as_pending(pending)->field[PendingObject::kTensor] != value ||
-      Py_REFCNT(value) > kUnshared) {
+  PyObject* pending = trace->pending;
+  if (is_absent(pending) || as_pending(pending)->tensor != value || Py_REFCNT(value) > kUnshared) {
     return nullptr;
   }
   return as_pending(pending);
@@ -28,13 +27,13 @@ PendingObject* unshared_result(const TraceObject* trace, PyObject* value) {
 
 /// Whether a pending result can be emitted straight into `target` and stay the same.
 bool fits(const PendingObject* pending, PyObject* target, PyObject* value) {
-  return as_tensor(target)->view.axis >= 0 && shape_of(target) == shape_of(value) &&
+  return as_tensor(target)->axis >= 0 && shape_of(target) == shape_of(value) &&
          !(pending->is_explicit && dtype_of(target) != dtype_of(value)) &&
          !(pending->in_psum && !storage_of(target)->in_psum);
 }
 
 void check_product(TraceObject* trace, PyObject* storage, bool accumulates) {
-  const nb::handle allocation(trace->field[TraceObject::kAllocation]);
+  const nb::handle allocation(trace->allocation);
   static PyObject* word = PyUnicode_InternFromString("banks");
   const auto banks = nb::steal(PyObject_GetAttr(allocation.ptr(), word));
   must(banks.is_valid());
@@ -46,11 +45,10 @@ void check_product(TraceObject* trace, PyObject* storage, bool accumulates) {
 bool depends_on(const TensorObject* tensor, const LoopObject* loop) {
   const auto names = [loop](const Position& address) {
     return std::any_of(address.terms.begin(), address.terms.end(),
-                       [loop](const Term& term) { return term.loop == &loop->loop; });
+                       [loop](const Term& term) { return term.loop == loop; });
   };
-  return !is_absent(tensor->field[TensorObject::kIndex]) ||
-         !is_absent(tensor->field[TensorObject::kRegister]) || names(tensor->view.start) ||
-         names(tensor->view.partition);
+  return !is_absent(tensor->index) || !is_absent(tensor->at_register) || names(tensor->start) ||
+         names(tensor->partition);
 }
 
 int64_t product(const Sizes& sizes) {
@@ -59,18 +57,18 @@ int64_t product(const Sizes& sizes) {
 
 /// Whether a tensor is all of a tile.
 bool covers_tile(const TensorObject* tensor, const StorageObject* storage) {
-  return tensor->view.axis >= 0 && is_absent(tensor->field[TensorObject::kIndex]) &&
-         product(tensor->view.shape) == product(sizes_of(storage->field[StorageObject::kShape]));
+  return tensor->axis >= 0 && is_absent(tensor->index) &&
+         product(tensor->shape) == product(sizes_of(storage->shape));
 }
 
 /// Emits what is pending into `target`. `accumulate`: of a product, as emit_pending() takes it.
 void emit_into(TraceObject* trace, PyObject* target, PyObject* accumulate) {
   const nb::object taken = take_pending(trace);
   PendingObject* pending = as_pending(taken.ptr());
-  const nb::object tensor = std::move(static_cast<nb::object&>(
-      pending->field[PendingObject::kTensor]));  // they reference each other
+  const nb::object tensor =
+      std::move(static_cast<nb::object&>(pending->tensor));  // they reference each other
   if (pending->accumulates) {
-    check_product(trace, &storage_of(target)->ob_base, accumulate != Py_False);
+    check_product(trace, storage_of(target), accumulate != Py_False);
   }
   emit_pending(trace, pending, target, pending->accumulates ? accumulate : nullptr);
 }
@@ -79,7 +77,7 @@ void emit_into(TraceObject* trace, PyObject* target, PyObject* accumulate) {
 /// False for others.
 bool assign(PyObject* target, PyObject* value) {
   StorageObject* storage = storage_of(target);
-  TraceObject* trace = as_trace(storage->field[StorageObject::kTrace]);
+  TraceObject* trace = as_trace(storage->trace);
   if (target == value && is_on_chip(target)) {
     storage->written = 1;
     return true;
@@ -91,7 +89,7 @@ bool assign(PyObject* target, PyObject* value) {
   storage->written = 1;
   emit_into(trace, target, Py_False);
   if (loop != nullptr && storage->uses == uses + 1) {  // it is not an operand as well
-    nb::handle(&trace->ob_base).attr("_repeated")(nb::handle(&loop->ob_base), nb::handle(target));
+    nb::handle(trace).attr("_repeated")(nb::handle(loop), nb::handle(target));
   }
   return true;
 }
@@ -99,7 +97,7 @@ bool assign(PyObject* target, PyObject* value) {
 /// target += value of a pending matrix product; false for any other.
 bool accumulate(PyObject* target, PyObject* value) {
   StorageObject* storage = storage_of(target);
-  TraceObject* trace = as_trace(storage->field[StorageObject::kTrace]);
+  TraceObject* trace = as_trace(storage->trace);
   const PendingObject* pending = unshared_result(trace, value);
   if (pending == nullptr || !pending->accumulates || !storage->in_psum ||
       shape_of(target) != shape_of(value)) {
@@ -113,9 +111,8 @@ bool accumulate(PyObject* target, PyObject* value) {
   } catch (...) {
     raised();
     const nb::python_error error;
-    if (!continues && error.matches(PyExc_ValueError) &&
-        PyList_GET_SIZE(trace->field[TraceObject::kLoops]) > 0) {
-      nb::handle(&trace->ob_base).attr("_unrolled_sum")(error.value());
+    if (!continues && error.matches(PyExc_ValueError) && PyList_GET_SIZE(trace->loops) > 0) {
+      nb::handle(trace).attr("_unrolled_sum")(error.value());
     }
     throw error;
   }
@@ -125,15 +122,14 @@ bool accumulate(PyObject* target, PyObject* value) {
 }  // namespace
 
 LoopObject* shared_loop(const TraceObject* trace, PyObject* target) {
-  PyObject* loops = trace->field[TraceObject::kLoops];
+  PyObject* loops = trace->loops;
   if (!trace->is_old) return nullptr;
   const TensorObject* tensor = as_tensor(target);
   const StorageObject* storage = storage_of(target);
   for (Py_ssize_t i = PyList_GET_SIZE(loops) - 1; i >= 0; --i) {
-    auto* loop = reinterpret_cast<LoopObject*>(PyList_GET_ITEM(loops, i));
+    auto* loop = static_cast<LoopObject*>(PyList_GET_ITEM(loops, i));
     if (storage->made_at >= loop->opened_at || storage->last_use > loop->opened_at) return nullptr;
-    const bool is_affine =
-        PyUnicode_CompareWithASCIIString(loop->field[LoopObject::kKind], "affine") == 0;
+    const bool is_affine = PyUnicode_CompareWithASCIIString(loop->kind, "affine") == 0;
     if (!is_affine || depends_on(tensor, loop)) continue;
     return covers_tile(tensor, storage) && !is_allocated(trace) ? nullptr : loop;
   }
@@ -144,7 +140,7 @@ PyObject* trace_shared_loop(PyObject* self, PyObject* target) {
   if (PyObject_TypeCheck(target, tensor_type) == 0) wrong_type("target", "a tensor", target);
   settle_tensor(target);
   LoopObject* loop = shared_loop(as_trace(self), target);
-  return Py_NewRef(loop == nullptr ? Py_None : &loop->ob_base);
+  return Py_NewRef(loop == nullptr ? Py_None : loop);
 }
 
 int assign_subscript(PyObject* self, PyObject* index, PyObject* value) {
@@ -159,14 +155,13 @@ int assign_subscript(PyObject* self, PyObject* index, PyObject* value) {
   }
   settle_tensor(target);
   if (is_tensor(target) && is_tensor(value) && assign(target, value)) return 0;
-  nb::handle(storage_of(target)->field[StorageObject::kTrace])
-      .attr("assign")(part, nb::handle(value));
+  nb::handle(storage_of(target)->trace).attr("assign")(part, nb::handle(value));
   return 0;
 }
 
 PyObject* add_in_place(PyObject* self, PyObject* other) {
-  if (is_tensor(self) && is_tensor(other) &&
-      !is_absent(as_tensor(self)->field[TensorObject::kStorage]) && accumulate(self, other)) {
+  if (is_tensor(self) && is_tensor(other) && !is_absent(as_tensor(self)->storage) &&
+      accumulate(self, other)) {
     return Py_NewRef(self);
   }
   return call_method(self, "_add_in_place", other);

@@ -16,7 +16,7 @@ namespace neuron_sim::tracing {
 
 bool is_allocated(const TraceObject* trace) {
   static PyObject* word = PyUnicode_InternFromString("directly");
-  const auto tile = nb::steal(PyObject_GetAttr(trace->field[TraceObject::kAllocation], word));
+  const auto tile = nb::steal(PyObject_GetAttr(trace->allocation, word));
   must(tile.is_valid());
   return PyObject_IsTrue(tile.ptr()) != 0;
 }
@@ -27,16 +27,16 @@ namespace {
 bool is_plain_in_hbm(PyObject* object) {
   if (!is_tensor(object)) return false;
   const TensorObject* tensor = as_tensor(object);
-  return tensor->view.axis < 0 && !is_absent(tensor->field[TensorObject::kStorage]) &&
-         is_absent(tensor->field[TensorObject::kIndex]) && tensor->view.shape.size() >= 2;
+  return tensor->axis < 0 && !is_absent(tensor->storage) && is_absent(tensor->index) &&
+         tensor->shape.size() >= 2;
 }
 
 /// Whether a tile, or a result that will be one, is in PSUM.
 bool is_in_psum(PyObject* tensor) {
-  if (!is_absent(as_tensor(tensor)->field[TensorObject::kStorage])) {
+  if (!is_absent(as_tensor(tensor)->storage)) {
     return storage_of(tensor)->in_psum != 0;
   }
-  PyObject* pending = as_tensor(tensor)->field[TensorObject::kPending];
+  PyObject* pending = as_tensor(tensor)->pending;
   return is_absent(pending) || as_pending(pending)->in_psum != 0;
 }
 
@@ -192,8 +192,8 @@ PyObject* plain_store(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   PyObject *dst = arguments[0], *value = arguments[1], *mask = arguments[2];
   if (trace == nullptr || !is_plain_in_hbm(dst) || !is_in_sbuf(value) ||
       storage_of(dst)->is_mutable == 0 || shape_of(dst) != shape_of(value) ||
-      as_tensor(dst)->view.steps[0] == 1 ||
-      (mask == Py_None && shared_loop(trace, dst) != nullptr) || !leaves_all(mask, shape_of(dst))) {
+      as_tensor(dst)->steps[0] == 1 || (mask == Py_None && shared_loop(trace, dst) != nullptr) ||
+      !leaves_all(mask, shape_of(dst))) {
     return PyObject_Vectorcall(arguments[3], arguments, 3, nullptr);
   }
   storage_of(dst)->written = 1;

@@ -14,7 +14,7 @@ bool is_allocated(const TraceObject* trace);
 // emission.cpp
 inline constexpr size_t kMostOperands = 16;
 inline InstructionObject* as_instruction(PyObject* object) {
-  return reinterpret_cast<InstructionObject*>(object);
+  return static_cast<InstructionObject*>(object);
 }
 /// A builder that Python has not ended; null for anything else.
 Builder* open_builder(PyObject* object);

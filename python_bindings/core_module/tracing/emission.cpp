@@ -25,8 +25,8 @@ nb::object argument_of(PyObject* operand) {
 /// Emits a call, of plain arguments, that the trace may have emitted before; false when an argument
 /// is of another kind.
 bool emit_plainly(TraceObject* trace, Builder& builder, const EmittedCalls::Call& call) {
-  EmittedCalls* known = EmittedCalls::of(trace);
-  if (known == nullptr) return call.instruction->emit_plain(builder, call.arguments, call.count);
+  auto& known = trace->calls;
+  if (known == nullptr) known = std::make_unique<EmittedCalls>();
   const EmittedCalls::Key key = known->key_of(builder, call);
   if (known->repeat(builder, call, key)) return true;
   if (!call.instruction->emit_plain(builder, call.arguments, call.count)) return false;
@@ -37,12 +37,12 @@ bool emit_plainly(TraceObject* trace, Builder& builder, const EmittedCalls::Call
 /// method(*arguments), of which the first is the builder.
 void call_method_of(TraceObject* trace, const InstructionObject* instruction, Objects arguments) {
   Builder* builder = instruction->emit_plain == nullptr ? nullptr : open_builder(arguments[0]);
-  if (builder != nullptr && emit_plainly(trace, *builder,
-                                         {instruction, trace->field[TraceObject::kLine],
-                                          arguments.data() + 1, arguments.size() - 1})) {
+  if (builder != nullptr &&
+      emit_plainly(trace, *builder,
+                   {instruction, trace->line, arguments.data() + 1, arguments.size() - 1})) {
     return;
   }
-  PyObject* method = instruction->field[InstructionObject::kMethod];
+  PyObject* method = instruction->method;
   const auto result =
       nb::steal(PyObject_Vectorcall(method, arguments.data(), arguments.size(), nullptr));
   must(result.is_valid());
@@ -69,7 +69,7 @@ void emit_whole(TraceObject* trace, const InstructionObject* instruction, PyObje
   }
   if (accumulate == nullptr && instruction->accumulate_at >= 0) accumulate = Py_None;
   Arguments arguments;
-  arguments.append(trace->field[TraceObject::kBuilder]);
+  arguments.append(trace->builder);
   if (dst != nullptr) arguments.append(argument_of(dst));
   for (size_t i = 0; i <= operands.size(); ++i) {
     if (accumulate != nullptr &&
@@ -90,7 +90,7 @@ Builder* open_builder(PyObject* object) {
 }
 
 Builder& builder_of(const TraceObject* trace) {
-  PyObject* object = trace->field[TraceObject::kBuilder];
+  PyObject* object = trace->builder;
   if (Builder* builder = open_builder(object)) return *builder;
   if (!is_absent(object)) wrong_type("_builder", "open", object);
   PyErr_SetString(PyExc_RuntimeError, "a trace has no builder yet.");
@@ -106,14 +106,13 @@ void emit_instruction(TraceObject* trace, const InstructionObject* instruction, 
     nb::list all;
     if (dst != nullptr) all.append(nb::handle(dst));
     for (PyObject* each : operands) all.append(nb::handle(each));
-    nb::handle(&trace->ob_base)
-        .attr("_emit_in_parts")(nb::handle(const_cast<PyObject*>(&instruction->ob_base)),
-                                nb::tuple(all), error.value());
+    nb::handle(trace).attr("_emit_in_parts")(
+        nb::handle(const_cast<InstructionObject*>(instruction)), nb::tuple(all), error.value());
   }
 }
 
 void emit_now(const InstructionObject* instruction, Objects operands, PyObject* accumulate) {
-  nb::steal(current_builder(nullptr, nullptr));  // settles, goes to the line
+  current_builder(nullptr, nullptr);  // settles, goes to the line
   emit_instruction(running_trace(), instruction, nullptr, operands, accumulate);
 }
 
@@ -124,18 +123,16 @@ PyObject* call_instruction(PyObject* self, PyObject* const* arguments, size_t co
 
 PyObject* emitted(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   TraceObject* trace = running_trace();
-  const Builder* builder =
-      trace == nullptr ? nullptr : open_builder(trace->field[TraceObject::kBuilder]);
+  const Builder* builder = trace == nullptr ? nullptr : open_builder(trace->builder);
   if (builder == nullptr) throw std::runtime_error("an instruction is called outside of a trace.");
   nb::object made = nb::steal(classes.handle->tp_alloc(classes.handle, 0));
   must(made.is_valid());
-  auto* handle = reinterpret_cast<HandleObject*>(made.ptr());
-  handle->field[HandleObject::kNumber] = nb::int_(builder->instruction_count() - 1);
-  set_field(handle->field[HandleObject::kTrace], &trace->ob_base);
+  auto* handle = static_cast<HandleObject*>(made.ptr());
+  handle->number = nb::int_(builder->instruction_count() - 1);
+  set_field(handle->trace, trace);
   if (count > 0 && arguments[0] != Py_None) {
-    nb::handle(&trace->ob_base)
-        .attr("name_instruction")(nb::handle(arguments[0]),
-                                  nb::handle(handle->field[HandleObject::kNumber]));
+    nb::handle(trace).attr("name_instruction")(nb::handle(arguments[0]),
+                                               nb::handle(handle->number));
   }
   return made.release().ptr();
 }

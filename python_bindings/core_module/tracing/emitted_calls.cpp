@@ -1,19 +1,11 @@
 #include "python_bindings/core_module/tracing/emitted_calls.h"
 
 #include <algorithm>
-#include <memory>
-#include <new>
 
 #include "python_bindings/core_module/instructions/python_parameter.h"
 
 namespace neuron_sim::tracing {
 namespace {
-
-constexpr const char* kName = "neuron_sim.EmittedCalls";
-
-void destroy(PyObject* capsule) {
-  delete static_cast<EmittedCalls*>(PyCapsule_GetPointer(capsule, kName));
-}
 
 /// Adds what two calls have in common that differ in nothing but tiles.
 void mix_view(uint64_t& hash, const View& view) {
@@ -23,18 +15,6 @@ void mix_view(uint64_t& hash, const View& view) {
 }
 
 }  // namespace
-
-EmittedCalls* EmittedCalls::of(TraceObject* trace) {
-  Owned& capsule = trace->field[TraceObject::kEmitted];
-  if (capsule.is_valid()) {
-    return static_cast<EmittedCalls*>(PyCapsule_GetPointer(capsule, kName));
-  }
-  std::unique_ptr<EmittedCalls> made(new (std::nothrow) EmittedCalls);
-  if (made == nullptr) return nullptr;
-  capsule = nanobind::steal(PyCapsule_New(made.get(), kName, destroy));
-  if (!capsule.is_valid()) return PyErr_Clear(), nullptr;
-  return made.release();
-}
 
 /// Calls that differ in nothing a hash has are products that begin a sum, and those that continue
 /// it.

@@ -20,9 +20,6 @@ class EmittedCalls {
   EmittedCalls(const EmittedCalls&) = delete;
   EmittedCalls& operator=(const EmittedCalls&) = delete;
 
-  /// Those of a trace, made on first use; null when there is no memory for them.
-  static EmittedCalls* of(TraceObject* trace);
-
   /// A call of an instruction with arguments for the builder: views, or immutable ones.
   struct Call {
     const InstructionObject* instruction;

@@ -10,12 +10,12 @@ namespace neuron_sim::tracing {
 
 nb::object object_of(const IndexExpression& value) {
   if (value.is_number()) return nb::steal(PyLong_FromLongLong(value.position.constant));
-  return made_held(classes.expression, value);
+  return made_object<ExpressionObject>(classes.expression, value);
 }
 
 nb::object object_of(const Position& position) {
   if (position.terms.empty()) return nb::steal(PyLong_FromLongLong(position.constant));
-  return made_held(classes.expression, IndexExpression{position, {}, {}});
+  return made_object<ExpressionObject>(classes.expression, IndexExpression{position, {}, {}});
 }
 
 Position position_of(PyObject* value) {
@@ -29,16 +29,11 @@ namespace {
 int initialise_expression(PyObject* self, PyObject* arguments, PyObject*) {
   long long constant = 0;
   PyObject *terms = nullptr, *steps = nullptr, *shape = nullptr;
-  if (PyArg_ParseTuple(arguments, "LO!|OO", &constant, &PyDict_Type, &terms, &steps, &shape) == 0) {
-    return -1;
-  }
+  must(PyArg_ParseTuple(arguments, "LO!|OO", &constant, &PyDict_Type, &terms, &steps, &shape) != 0);
   IndexExpression made{constant, {}, {}};
   for (auto [loop, coefficient] : nb::borrow<nb::dict>(terms)) {
-    if (PyObject_TypeCheck(loop.ptr(), loop_type) == 0) {
-      PyErr_SetString(PyExc_TypeError, "a term of an index expression is not of a loop.");
-      return -1;
-    }
-    Term term{&reinterpret_cast<LoopObject*>(loop.ptr())->loop, integer_of(coefficient.ptr())};
+    if (PyObject_TypeCheck(loop.ptr(), loop_type) == 0) wrong_type("term", "a loop", loop.ptr());
+    const Term term{static_cast<LoopObject*>(loop.ptr()), integer_of(coefficient.ptr())};
     if (made.position.terms.is_full()) made.position.add(term);  // which is refused
     made.position.terms.push_back(term);
   }
@@ -47,7 +42,7 @@ int initialise_expression(PyObject* self, PyObject* arguments, PyObject*) {
     made.shape = sizes_of(shape);
     if (made.shape.size() != made.steps.size()) fail("steps do not fit shape.");
   }
-  hold(held<IndexExpression>(self), made);
+  hold(static_cast<ExpressionObject*>(self)->value(), made);
   return 0;
 }
 
@@ -117,7 +112,7 @@ PyObject* divmod_of(PyObject* a, PyObject* b) {
 nb::object compared(const IndexExpression& a, Comparison comparison, const IndexExpression& b) {
   auto result = compare(a, comparison, b);
   if (const bool* is_so = std::get_if<bool>(&result)) return nb::bool_(*is_so);
-  return made_held(classes.mask, std::get<Mask>(std::move(result)));
+  return made_object<MaskObject>(classes.mask, std::get<Mask>(std::move(result)));
 }
 
 PyObject* compare_objects(PyObject* self, PyObject* other, int operation) {
@@ -139,21 +134,12 @@ PyObject* compare_objects(PyObject* self, PyObject* other, int operation) {
   return is_equal < 0 ? nullptr : PyBool_FromLong(is_equal == 0 ? 1 : 0);
 }
 
-PyObject* constant_of(PyObject* self, void*) {
-  return PyLong_FromLongLong(expression_of(self).position.constant);
-}
-PyObject* expression_steps(PyObject* self, void*) { return tuple_of(expression_of(self).steps); }
-PyObject* expression_shape(PyObject* self, void*) { return tuple_of(expression_of(self).shape); }
-PyObject* affine_of(PyObject* self, void*) {
-  return nb::cast(expression_of(self).position.affine()).release().ptr();
-}
-
-PyObject* terms_of(PyObject* self, void*) {
+nb::object terms_of(ExpressionObject& expression) {
   nb::dict terms;
-  for (const Term& term : expression_of(self).position.terms) {
+  for (const Term& term : expression.position.terms) {
     terms[nb::handle(object_of(term.loop))] = term.coefficient;
   }
-  return terms.release().ptr();
+  return terms;
 }
 
 PyObject* expression_bounds(PyObject* self, PyObject*) {
@@ -165,38 +151,37 @@ PyObject* text_of_expression(PyObject* self) {
   return nb::cast(expression_of(self).text()).release().ptr();
 }
 
-PyGetSetDef expression_properties[] = {
-    {"constant", slot<constant_of>, nullptr, "The value where all variables are 0.", nullptr},
-    {"terms", slot<terms_of>, nullptr, "dict: loop -> coefficient.", nullptr},
-    {"steps", slot<expression_steps>, nullptr, "Coefficient per dimension.", nullptr},
-    {"shape", slot<expression_shape>, nullptr, "Sizes of the dimensions.", nullptr},
-    {"affine", slot<affine_of>, nullptr, "What the builder takes for it.", nullptr},
-    {}};
-PyMethodDef expression_methods[] = {
-    {"bounds", slot<expression_bounds>, METH_NOARGS, "The smallest and the largest value."}, {}};
-
-PyType_Slot expression_slots[] = {{Py_tp_init, pointer(slot<initialise_expression>)},
-                                  {Py_tp_new, pointer(create_held<IndexExpression>)},
-                                  {Py_tp_dealloc, pointer(deallocate_held<IndexExpression>)},
-                                  {Py_tp_repr, pointer(slot<text_of_expression>)},
-                                  {Py_tp_getset, expression_properties},
-                                  {Py_tp_methods, expression_methods},
-                                  {Py_tp_richcompare, pointer(slot<compare_objects>)},
-                                  {Py_nb_add, pointer(slot<sum_of>)},
-                                  {Py_nb_subtract, pointer(slot<difference_of>)},
-                                  {Py_nb_multiply, pointer(slot<product_of>)},
-                                  {Py_nb_negative, pointer(slot<negative_of>)},
-                                  {Py_nb_floor_divide, pointer(slot<quotient_of>)},
-                                  {Py_nb_remainder, pointer(slot<remainder_of>)},
-                                  {Py_nb_divmod, pointer(slot<divmod_of>)},
-                                  {0, nullptr}};
-
 }  // namespace
 
 void bind_expression(nb::module_& module) {
-  PyType_Spec spec = {"neuron_sim._core.IndexExpression", sizeof(Held<IndexExpression>), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, expression_slots};
-  expression_type = new_type(module, spec);
+  using Expression = ExpressionObject;
+  static PyGetSetDef properties[] = {
+      property<Expression,
+               [](Expression& of) -> nb::object { return nb::int_(of.position.constant); }>(
+          "constant", "The value where all variables are 0."),
+      property<Expression, terms_of>("terms", "dict: loop -> coefficient."),
+      property<Expression, [](Expression& of) { return tuple_of(of.steps); }>(
+          "steps", "Coefficient per dimension."),
+      property<Expression, [](Expression& of) { return tuple_of(of.shape); }>(
+          "shape", "Sizes of the dimensions."),
+      property<Expression, [](Expression& of) { return nb::cast(of.position.affine()); }>(
+          "affine", "What the builder takes for it."),
+      {}};
+  static PyMethodDef methods[] = {
+      {"bounds", slot<expression_bounds>, METH_NOARGS, "The smallest and the largest value."}, {}};
+  expression_type = made_type<Expression>(module, "neuron_sim._core.IndexExpression",
+                                          {{Py_tp_init, pointer(slot<initialise_expression>)},
+                                           {Py_tp_repr, pointer(slot<text_of_expression>)},
+                                           {Py_tp_getset, properties},
+                                           {Py_tp_methods, methods},
+                                           {Py_tp_richcompare, pointer(slot<compare_objects>)},
+                                           {Py_nb_add, pointer(slot<sum_of>)},
+                                           {Py_nb_subtract, pointer(slot<difference_of>)},
+                                           {Py_nb_multiply, pointer(slot<product_of>)},
+                                           {Py_nb_negative, pointer(slot<negative_of>)},
+                                           {Py_nb_floor_divide, pointer(slot<quotient_of>)},
+                                           {Py_nb_remainder, pointer(slot<remainder_of>)},
+                                           {Py_nb_divmod, pointer(slot<divmod_of>)}});
 }
 
 }  // namespace neuron_sim::tracing

@@ -13,15 +13,11 @@ namespace nb = nanobind;
 namespace neuron_sim::tracing {
 namespace {
 
-using Window = DynamicSliceObject;
-
 bool is_array(PyObject* item) { return is_expression(item) && !expression_of(item).shape.empty(); }
 
-bool is_window(PyObject* item) { return Py_TYPE(item) == classes.dynamic_slice; }
+bool is_window(PyObject* item) { return Py_TYPE(item) == slice_type; }
 
-PyObject* start_of(PyObject* window) {
-  return reinterpret_cast<Window*>(window)->field[Window::kStart];
-}
+PyObject* start_of(PyObject* window) { return static_cast<DynamicSliceObject*>(window)->start; }
 
 /// A bound of a slice that is not None; null of None.
 const SliceBound* read_bound(PyObject* object, SliceBound& bound) {
@@ -41,7 +37,7 @@ Range range_of_slice(PyObject* tensor, PyObject* item, int64_t size) {
   if (step < 1) return slice_range(nullptr, nullptr, step, size);  // which is refused
   const SliceBound* from = read_bound(slice->start, start);
   Range range = slice_range(from, read_bound(slice->stop, stop), step, size);
-  PyObject* trace = storage_of(tensor)->field[StorageObject::kTrace];
+  PyObject* trace = storage_of(tensor)->trace;
   range.may_be_masked = as_trace(trace)->is_old != 0;
   return range;
 }
@@ -57,7 +53,7 @@ Range range_of(PyObject* tensor, PyObject* item, int64_t size) {
   if (PySlice_Check(item)) return range_of_slice(tensor, item, size);
   if (is_window(item)) {
     if (is_array(start_of(item))) not_an_index(tensor, item);
-    const int64_t count = reinterpret_cast<Window*>(item)->size;
+    const int64_t count = static_cast<DynamicSliceObject*>(item)->size;
     return {.start = position_of(start_of(item)), .count = count, .stays = true};
   }
   if (is_expression(item)) return {.start = expression_of(item).position};

@@ -33,10 +33,11 @@ Sizes sizes_of(PyObject* sequence) {
   return sizes;
 }
 
-PyObject* tuple_of(const Sizes& sizes) {
-  PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(sizes.size()));
-  for (size_t i = 0; tuple != nullptr && i < sizes.size(); ++i) {
-    PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(sizes[i]));
+nanobind::object tuple_of(const Sizes& sizes) {
+  auto tuple = nanobind::steal(PyTuple_New(static_cast<Py_ssize_t>(sizes.size())));
+  if (!tuple.is_valid()) throw nanobind::python_error();
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    PyTuple_SET_ITEM(tuple.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(sizes[i]));
   }
   return tuple;
 }

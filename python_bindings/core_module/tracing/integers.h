@@ -31,7 +31,6 @@ inline int64_t integer_of(PyObject* value) {
 /// The integers of a tuple or list. Throws python_error, or KernelError for more than
 /// kMaximumDimensions.
 Sizes sizes_of(PyObject* sequence);
-/// New reference.
-PyObject* tuple_of(const Sizes& sizes);
+nanobind::object tuple_of(const Sizes& sizes);
 
 }  // namespace neuron_sim::tracing

@@ -11,65 +11,49 @@ namespace {
 /// Mask(conditions): a tuple of expressions.
 int initialise_mask(PyObject* self, PyObject* arguments, PyObject*) {
   PyObject* conditions = nullptr;
-  if (PyArg_ParseTuple(arguments, "O!", &PyTuple_Type, &conditions) == 0) return -1;
+  must(PyArg_ParseTuple(arguments, "O!", &PyTuple_Type, &conditions) != 0);
   Mask mask;
-  for (const nb::handle each : nb::borrow<nb::tuple>(conditions)) {
-    if (PyObject_TypeCheck(each.ptr(), expression_type) == 0) {
-      wrong_type("condition", "an index expression", each.ptr());
+  for (PyObject* each : span_of(conditions)) {
+    if (PyObject_TypeCheck(each, expression_type) == 0) {
+      wrong_type("condition", "an index expression", each);
     }
-    mask.conditions.push_back(expression_of(each.ptr()));
+    mask.conditions.push_back(expression_of(each));
   }
-  hold(held<Mask>(self), mask);
+  hold(static_cast<MaskObject*>(self)->value(), mask);
   return 0;
 }
 
-PyObject* conditions_of(PyObject* self, void*) {
+nb::object conditions_of(MaskObject& mask) {
   nb::list conditions;
-  for (const IndexExpression& each : held<Mask>(self).conditions) {
-    conditions.append(made_held(classes.expression, each));
+  for (const IndexExpression& each : mask.conditions) {
+    conditions.append(made_object<ExpressionObject>(classes.expression, each));
   }
-  return nb::tuple(conditions).release().ptr();
+  return nb::tuple(conditions);
 }
-
-PyObject* mask_shape(PyObject* self, void*) { return tuple_of(held<Mask>(self).shape()); }
-
-PyGetSetDef mask_properties[] = {
-    {"conditions", slot<conditions_of>, nullptr, "Expressions, each at least 0.", nullptr},
-    {"shape", slot<mask_shape>, nullptr, "The broadcast shape of the conditions.", nullptr},
-    {}};
-
-PyType_Slot mask_slots[] = {{Py_tp_init, pointer(slot<initialise_mask>)},
-                            {Py_tp_new, pointer(create_held<Mask>)},
-                            {Py_tp_dealloc, pointer(deallocate_held<Mask>)},
-                            {Py_tp_getset, mask_properties},
-                            {0, nullptr}};
 
 }  // namespace
 
 void bind_mask(nb::module_& module) {
-  PyType_Spec spec = {"neuron_sim._core.IndexMask", sizeof(Held<Mask>), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, mask_slots};
-  new_type(module, spec);
+  static PyGetSetDef properties[] = {
+      property<MaskObject, conditions_of>("conditions", "Expressions, each at least 0."),
+      property<MaskObject, [](MaskObject& mask) { return tuple_of(mask.value().shape()); }>(
+          "shape", "The broadcast shape of the conditions."),
+      {}};
+  made_type<MaskObject>(module, "neuron_sim._core.IndexMask",
+                        {{Py_tp_init, pointer(slot<initialise_mask>)}, {Py_tp_getset, properties}});
 }
 
 std::optional<std::vector<Box>> boxes_of(PyObject* mask, const Sizes& shape) {
   if (mask == Py_None || mask == Py_True) return std::nullopt;
   if (mask == Py_False) return std::vector<Box>();
-  if (Py_TYPE(mask) != classes.mask) {
-    PyErr_Format(PyExc_ValueError,
-                 "a mask is made of comparisons of index expressions, not of %s: NKI mask "
-                 "expressions must be affine expressions of static loop indices.",
-                 nb::cast<std::string>(nb::handle(Py_TYPE(mask)).attr("__name__")).c_str());
-    throw nb::python_error();
-  }
-  return boxes(held<Mask>(mask), shape);
+  if (Py_TYPE(mask) == classes.mask) return boxes(*static_cast<MaskObject*>(mask), shape);
+  fail(text("a mask is made of comparisons of index expressions, not of ",
+            nb::cast<std::string>(nb::handle(Py_TYPE(mask)).attr("__name__")),
+            ": NKI mask expressions must be affine expressions of static loop indices."));
 }
 
 PyObject* boxes_in(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-  if (count != 2) {
-    PyErr_SetString(PyExc_TypeError, "boxes() takes a mask and a shape.");
-    return nullptr;
-  }
+  if (count != 2) fail("boxes() takes a mask and a shape.", ErrorKind::kType);
   const auto left = boxes_of(arguments[0], sizes_of(arguments[1]));
   if (!left) Py_RETURN_NONE;
   nb::list result;

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "device/base/errors.h"
-#include "python_bindings/core_module/tracing/held.h"
+#include "python_bindings/core_module/tracing/structures.h"
 
 namespace neuron_sim::tracing {
 
 /// The classes of Python whose objects C++ makes: those that `register_class` got last.
 struct Classes {
-  PyTypeObject *expression, *mask, *dynamic_slice, *storage, *tensor, *handle;
+  PyTypeObject *expression, *mask, *storage, *tensor, *handle;
 };
 extern Classes classes;
 
@@ -29,11 +29,10 @@ struct Connections {
 };
 extern Connections connections;
 
-/// Objects of Python that C++ compares with and passes on; set by `connect_tracing`.
+/// Objects of Python that C++ compares with and passes on: a DType, and the buffers of results; set
+/// by `connect_tracing`.
 struct Constants {
-  PyObject* float32;  ///< the DType
-  PyObject* sbuf;     ///< the buffer of results in SBUF
-  PyObject* psum;     ///< the buffer of results in PSUM
+  PyObject *float32, *sbuf, *psum;
 };
 extern Constants constants;
 
@@ -49,6 +48,10 @@ struct Instructions {
 };
 extern Instructions instructions;
 
+/// The base types; their Python classes derive from them.
+extern PyTypeObject *loop_type, *slice_type, *expression_type, *storage_type, *tensor_type,
+    *pending_type, *trace_type, *instruction_type;
+
 /// Objects that someone else holds.
 using Objects = std::span<PyObject* const>;
 inline Objects span_of(PyObject* tuple) {
@@ -57,102 +60,88 @@ inline Objects span_of(PyObject* tuple) {
 /// A tuple of them.
 nanobind::object packed(Objects objects);
 
-/// The base types; their Python classes derive from them.
-extern PyTypeObject* loop_type;
-extern PyTypeObject* expression_type;
-extern PyTypeObject* storage_type;
-extern PyTypeObject* tensor_type;
-extern PyTypeObject* pending_type;
-extern PyTypeObject* trace_type;
-extern PyTypeObject* instruction_type;
+inline bool is_absent(PyObject* field) { return field == nullptr || field == Py_None; }
+/// Replaces a field by a new reference to `value`.
+inline void set_field(Owned& field, PyObject* value) { field = nanobind::borrow(value); }
+/// Throws the error of Python that is set unless `good`.
+inline void must(bool good) {
+  if (!good) throw nanobind::python_error();
+}
+/// TypeError: an argument is not of the type wanted.
+[[noreturn]] void wrong_type(const char* argument, const char* wanted, PyObject* given);
+/// Sets Python's error from the C++ exception that is being handled. Returns nullptr.
+PyObject* raised() noexcept;
+/// Raises the exception of loops that are needed as numbers.
+void unroll(const LoopsNeeded& needed) noexcept;
 
 // index_expression.cpp
+/// The object of which a loop is the value.
+inline LoopObject* object_of(const Loop* loop) {
+  return static_cast<LoopObject*>(const_cast<Loop*>(loop));
+}
 inline bool is_expression(PyObject* object) { return Py_TYPE(object) == classes.expression; }
 inline const IndexExpression& expression_of(PyObject* object) {
-  return held<IndexExpression>(object);
+  return *static_cast<ExpressionObject*>(object);
 }
 /// An int when nothing varies, else an Expression.
 nanobind::object object_of(const IndexExpression& value);
 nanobind::object object_of(const Position& position);
 /// The Position of an int or of an expression, whose dimensions are ignored. Throws python_error.
 Position position_of(PyObject* value);
-void bind_expression(nanobind::module_& module);
+/// The dimension that counts partitions: -1 for None.
+inline int axis_of(PyObject* axis) {
+  return axis == Py_None ? -1 : static_cast<int>(position_of(axis).constant);
+}
 
 // masks.cpp
-/// The boxes that a mask, a bool or None leaves of a shape, as boxes().
+/// The boxes that a mask, a bool or None leaves of a shape, as boxes(); boxes_in() for Python.
 std::optional<std::vector<Box>> boxes_of(PyObject* mask, const Sizes& shape);
-/// The same for Python: None for all of it, or a list.
 PyObject* boxes_in(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
-void bind_mask(nanobind::module_& module);
-
-// types.cpp
-void bind_loop_and_storage(nanobind::module_& module);
-void bind_tensor(nanobind::module_& module);
 
 // views.cpp
-inline TensorObject* as_tensor(PyObject* object) { return reinterpret_cast<TensorObject*>(object); }
+inline TensorObject* as_tensor(PyObject* object) { return static_cast<TensorObject*>(object); }
 inline bool is_tensor(PyObject* object) { return Py_TYPE(object) == classes.tensor; }
-inline bool is_absent(PyObject* field) { return field == nullptr || field == Py_None; }
-inline const Sizes& shape_of(PyObject* tensor) { return as_tensor(tensor)->view.shape; }
-inline PyObject* dtype_of(PyObject* tensor) {
-  return as_tensor(tensor)->field[TensorObject::kDtype];
-}
+inline const Sizes& shape_of(PyObject* tensor) { return as_tensor(tensor)->shape; }
+inline PyObject* dtype_of(PyObject* tensor) { return as_tensor(tensor)->dtype; }
 /// Whether it is a tile, or a result that will be one.
 inline bool is_on_chip(PyObject* object) {
-  return is_tensor(object) && as_tensor(object)->view.axis >= 0;
+  return is_tensor(object) && as_tensor(object)->axis >= 0;
 }
-/// Throws the error of Python that is set unless `good`.
-inline void must(bool good) {
-  if (!good) throw nanobind::python_error();
+inline StorageObject* storage_of(PyObject* tensor) {
+  return static_cast<StorageObject*>(as_tensor(tensor)->storage.ptr());
 }
 /// A Tensor, of a storage or null. Throws python_error.
 nanobind::object new_tensor(PyObject* storage, PyObject* dtype, const TensorView& view);
 /// The view of a tensor, which gets a storage.
 const TensorView& view_of(PyObject* tensor);
-/// The dimension that counts partitions: -1 for None.
-inline int axis_of(PyObject* axis) {
-  return axis == Py_None ? -1 : static_cast<int>(position_of(axis).constant);
-}
 /// Another view of the storage of a tensor.
 nanobind::object tensor_of(PyObject* tensor, const TensorView& view);
-/// The same for Python, of shape, steps, axis, partition and start; derived() checks the indices of
-/// the tensor first.
+/// The bounds of all indices, over all trips of the loops and positions of the tile.
+void run_checks(PyObject* tensor);
+/// Raises the error that refusals.py has for a tensor. Throws python_error.
+[[noreturn]] void refuse(PyObject* tensor, const char* reason);
+nanobind::object row_of(TensorObject& tensor);
+/// Methods of a tensor, as types.cpp describes them.
 PyObject* tensor_same_storage(PyObject* self, PyObject* const* fields, Py_ssize_t count);
 PyObject* tensor_derived(PyObject* self, PyObject* const* fields, Py_ssize_t count);
 PyObject* as_column(PyObject* self, PyObject*);
-/// The bounds of all indices, over all trips of the loops and positions of the tile.
-void run_checks(PyObject* tensor);
 PyObject* checked(PyObject* self, PyObject*);
-/// Tensor.narrow(box).
-PyObject* narrow(PyObject* self, PyObject* ranges);
-/// Tensor.pattern([[step, size], ...], offset): ap() of a tensor of the dtype of the steps.
+PyObject* narrow(PyObject* self, PyObject* box);
 PyObject* pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
-/// pattern_of(), or the pattern that was made before of the same numbers, which nobody changes.
 PyObject* shared_pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
-/// Elements of a partition of the storage in the dtype of a tensor.
-PyObject* row_of(PyObject* self, void*);
 
 // access.cpp
 /// The View of exactly this access pattern, as `Tensor.access`.
 nanobind::object access_of(TensorObject* tensor);
-void bind_merged(nanobind::module_& module);
-void bind_entry(nanobind::module_& module);
 
 // indexing.cpp
 PyObject* subscript(PyObject* self, PyObject* index);
-/// tensor[items] of ints, slices, nl.ds, `...`, None or index expressions.
 PyObject* indexed(PyObject* self, PyObject* items);
-/// tensor.gathered(items): index expressions and ints alone.
 PyObject* gathered(PyObject* self, PyObject* items);
 
 // results.cpp
-inline TraceObject* as_trace(PyObject* object) { return reinterpret_cast<TraceObject*>(object); }
-inline PendingObject* as_pending(PyObject* object) {
-  return reinterpret_cast<PendingObject*>(object);
-}
-inline StorageObject* storage_of(PyObject* tensor) {
-  return reinterpret_cast<StorageObject*>(as_tensor(tensor)->field[TensorObject::kStorage].ptr());
-}
+inline TraceObject* as_trace(PyObject* object) { return static_cast<TraceObject*>(object); }
+inline PendingObject* as_pending(PyObject* object) { return static_cast<PendingObject*>(object); }
 /// Emits the pending result into a new tile.
 void settle(TraceObject* trace);
 /// Emits the result that `tensor` waits for, if it has no storage yet.
@@ -163,7 +152,6 @@ nanobind::object take_pending(TraceObject* trace);
 /// errors, is where the kernel called it.
 void emit_pending(TraceObject* trace, const PendingObject* pending, PyObject* target,
                   PyObject* accumulate);
-PyObject* trace_result(PyObject* self, PyObject* arguments, PyObject* keywords);
 /// The properties of a result, which are borrowed.
 struct Result {
   Sizes shape;
@@ -176,10 +164,10 @@ struct Result {
 };
 /// A tensor that is not written yet, with its pending result. New reference.
 PyObject* deferred(TraceObject* trace, const Result& result);
-
-PyObject* trace_settle(PyObject* self, PyObject*);
-PyObject* trace_builder(PyObject* self, void*);
-PyObject* current_builder(PyObject* module, PyObject*);
+PyObject* trace_result(PyObject* self, PyObject* arguments, PyObject* keywords);
+void trace_settle(PyObject* self, PyObject*);
+nanobind::object trace_builder(TraceObject& trace);
+nanobind::object current_builder(PyObject* module, PyObject*);
 /// Sets the builder's source line to that of a place.
 void go_to(TraceObject* trace, PyObject* place);
 /// The trace has a tile that is placed automatically: not in a kernel with addresses.
@@ -197,14 +185,10 @@ PyObject* add_in_place(PyObject* self, PyObject* other);
 /// over the filter load the whole tile of weights again passed its tests on trn1
 /// (echen4628/cs149-asst4, 648a0f3).
 LoopObject* shared_loop(const TraceObject* trace, PyObject* target);
-/// Trace.shared_loop(target): the same for Python.
 PyObject* trace_shared_loop(PyObject* self, PyObject* target);
 
 // tiles.cpp
-/// Trace.plain_tile(shape, dtype, buffer, name): a new tile that is placed automatically; None when
-/// it is not of that kind.
 PyObject* plain_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
-/// Trace._tile(shape, dtype, buffer, name): a new tile of the package's own.
 PyObject* trace_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
 /// Gives a result a tile; `place`: where the kernel makes it, or absent.
 void give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject* name,
@@ -219,27 +203,21 @@ nanobind::object assigned_name(TraceObject* trace, const nanobind::object& frame
                                const Sizes& shape);
 /// The place of a frame, see connections.place_at. Borrowed.
 PyObject* place_of(const nanobind::object& frame);
-/// The same for Python.
-PyObject* place_of_frame(PyObject* module, PyObject* frame);
-/// kernel_frame() for Python, None for no frame.
-PyObject* innermost_frame(PyObject* module, PyObject*);
 /// Forgets places that no trace needs, when there are many.
 void forget_places();
 /// Whether tiles of a place live in the scope that is open, as far as that was asked before.
 bool has_open_scope(PyObject* place);
 void note_open_scope(PyObject* place);
+/// These functions for Python.
+PyObject* place_of_frame(PyObject* module, PyObject* frame);
+PyObject* innermost_frame(PyObject* module, PyObject*);
 
-/// TypeError: an argument is not of the type wanted.
-[[noreturn]] void wrong_type(const char* argument, const char* wanted, PyObject* given);
-
-/// Raises the exception of loops that are needed as numbers.
-void unroll(const LoopsNeeded& needed) noexcept;
-
-/// Sets Python's error from the C++ exception that is being handled. Returns nullptr.
-PyObject* raised() noexcept;
-
-/// Raises the error that refusals.py has for a tensor. Throws python_error.
-[[noreturn]] void refuse(PyObject* tensor, const char* reason);
+void bind_expression(nanobind::module_& module);
+void bind_mask(nanobind::module_& module);
+void bind_loop_and_storage(nanobind::module_& module);
+void bind_tensor(nanobind::module_& module);
+void bind_merged(nanobind::module_& module);
+void bind_entry(nanobind::module_& module);
 
 /// action(), whose errors get the name of a tensor for kTensorName.
 template <class Action>
@@ -255,35 +233,9 @@ auto with_name_of(PyObject* tensor, Action action) {
   }
 }
 
-// --- shared by all of these types -------------------------------------------------------------
-
-/// Replaces a field by a new reference to `value`.
-inline void set_field(Owned& field, PyObject* value) { field = nanobind::borrow(value); }
-
 /// object.name(argument), also of an argument that is a tuple.
 inline PyObject* call_method(PyObject* object, const char* name, PyObject* argument) {
   return PyObject_CallMethod(object, name, "(O)", argument);
-}
-
-template <class Object>
-int traverse(PyObject* self, visitproc visit, void* arg) {
-  for (const Owned& member : reinterpret_cast<Object*>(self)->field) Py_VISIT(member.ptr());
-  Py_VISIT(Py_TYPE(self));
-  return 0;
-}
-
-template <class Object>
-int clear(PyObject* self) {
-  for (Owned& member : reinterpret_cast<Object*>(self)->field) member.reset();
-  return 0;
-}
-
-template <class Object>
-void deallocate(PyObject* self) {
-  PyObject_GC_UnTrack(self);
-  clear<Object>(self);
-  const nanobind::object type = nanobind::steal(nanobind::handle(Py_TYPE(self)));  // it owned one
-  Py_TYPE(self)->tp_free(self);
 }
 
 }  // namespace neuron_sim::tracing

@@ -107,15 +107,14 @@ nb::object assigned_name(TraceObject* trace, const nb::object& frame, PyObject* 
   nb::object name = nb::borrow(PyTuple_GET_ITEM(place, 1));
   if (PyUnicode_GetLength(name.ptr()) == 0) return name;
   bool has_checks = PyUnicode_GetLength(PyTuple_GET_ITEM(place, 2)) > 0;  // an annotation
-  if (!has_checks && trace->is_old != 0 && PyList_GET_SIZE(trace->field[TraceObject::kLoops]) > 0) {
+  if (!has_checks && trace->is_old != 0 && PyList_GET_SIZE(trace->loops) > 0) {
     const nb::object key = nb::steal(PyLong_FromVoidPtr(place));
-    const int known = PySet_Contains(trace->field[TraceObject::kUnshadowed], key.ptr());
+    const int known = PySet_Contains(trace->unshadowed, key.ptr());
     must(known >= 0);
     has_checks = known == 0;
   }
   if (!has_checks) return name;
-  const auto sizes = nb::steal(tuple_of(shape));
-  return nb::handle(&trace->ob_base).attr("_name_at")(frame, nb::handle(place), sizes);
+  return nb::handle(trace).attr("_name_at")(frame, nb::handle(place), tuple_of(shape));
 }
 
 }  // namespace neuron_sim::tracing

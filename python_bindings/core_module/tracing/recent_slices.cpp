@@ -4,8 +4,7 @@
 #include "python_bindings/core_module/tracing/recent_slices.h"
 
 #include <algorithm>
-#include <cstring>
-#include <vector>
+#include <utility>
 
 #include "python_bindings/core_module/tracing/hash.h"
 #include "python_bindings/core_module/tracing/integers.h"
@@ -13,24 +12,8 @@
 namespace neuron_sim::tracing {
 namespace {
 
-/// Parts that a trace remembers: the latest kPlaces of each set, to which their hashes lead.
-constexpr size_t kSets = 32, kPlaces = 4;
-/// What a place holds, one after the other: the tensor, the bytes of the key, the index, the part.
-constexpr size_t kEntry = 4;
-
 /// What the numbers that follow are.
 enum : int64_t { kNumber, kNone, kEllipsis, kSlice, kExpression, kWindow, kTuple, kPairs };
-
-/// The places of a trace, made on first use.
-PyObject* places_of(TraceObject* trace) {
-  Owned& places = trace->field[TraceObject::kParts];
-  if (is_absent(places)) {
-    const std::vector<PyObject*> nothing(kSets * kPlaces * kEntry, Py_None);
-    places = nanobind::steal(PySequence_List(packed(nothing).ptr()));
-    must(places.is_valid());
-  }
-  return places;
-}
 
 }  // namespace
 
@@ -69,10 +52,10 @@ bool Part::append(PyObject* item) {
     return append(kSlice) && append(slice->start) && append(slice->stop) && append(slice->step);
   }
   if (is_expression(item)) return append(expression_of(item));
-  if (Py_TYPE(item) == classes.dynamic_slice) {
-    const auto* window = reinterpret_cast<DynamicSliceObject*>(item);
+  if (Py_TYPE(item) == slice_type) {
+    const auto* window = static_cast<DynamicSliceObject*>(item);
     return append(kWindow) && append(static_cast<int64_t>(window->size)) &&
-           append(window->field[DynamicSliceObject::kStart].ptr());
+           append(window->start.ptr());
   }
   if (PyTuple_CheckExact(item) == 0 || !append(kTuple) || !append(PyTuple_GET_SIZE(item))) {
     return false;
@@ -96,39 +79,36 @@ bool Part::append_pairs(PyObject* pairs) {
   return is_key;
 }
 
-bool Part::is_key(PyObject* bytes) const {
-  const size_t size = count_ * sizeof(int64_t);
-  return PyBytes_CheckExact(bytes) != 0 && static_cast<size_t>(PyBytes_GET_SIZE(bytes)) == size &&
-         std::memcmp(PyBytes_AS_STRING(bytes), numbers_.data(), size) == 0;
-}
-
 PyObject* Part::find() {
   if (!is_tensor(tensor_)) return nullptr;
   auto hash = reinterpret_cast<uintptr_t>(tensor_);
   for (size_t i = 0; i < count_; ++i) {
     hash += static_cast<uint64_t>(numbers_[i]) * (kHashFactor * (2 * i + 1));
   }
-  PyObject* places = places_of(as_trace(storage_of(tensor_)->field[StorageObject::kTrace]));
-  entries_ = &PyList_GET_ITEM(places, 0) + index_of(hash, kSets) * kPlaces * kEntry;
-  for (PyObject** at = entries_; at < entries_ + kPlaces * kEntry; at += kEntry) {
-    if (at[0] == tensor_ && is_key(at[1])) return at[3];
+  trace_ = as_trace(storage_of(tensor_)->trace);
+  first_ = index_of(hash, kPartSets) * kPartPlaces;
+  for (size_t i = first_; i < first_ + kPartPlaces; ++i) {
+    const bool is_same =
+        trace_->parts[i][0] == tensor_ && std::ranges::equal(trace_->keys[i], key());
+    if (is_same) return trace_->parts[i][2];
   }
   return nullptr;
 }
 
 void Part::keep(PyObject* made, PyObject* index) const {
-  if (entries_ == nullptr || !is_tensor(made)) return;
-  const auto size = static_cast<Py_ssize_t>(count_ * sizeof(int64_t));
-  nanobind::object key = nanobind::steal(
-      PyBytes_FromStringAndSize(reinterpret_cast<const char*>(numbers_.data()), size));
-  must(key.is_valid());
+  if (trace_ == nullptr || !is_tensor(made)) return;
   // The newest of a set comes first; the oldest is dropped.
-  PyObject** end = entries_ + kPlaces * kEntry;
-  std::array<nanobind::object, kEntry> dropped;  // which goes when the list is whole again
-  for (size_t i = 0; i < kEntry; ++i) dropped[i] = nanobind::steal(end[i - kEntry]);
-  std::move_backward(entries_, end - kEntry, end);
-  PyObject* kept[] = {Py_NewRef(tensor_), key.release().ptr(), Py_NewRef(index), Py_NewRef(made)};
-  std::copy(kept, kept + kEntry, entries_);
+  const auto make_room = [this](auto& all) {
+    const auto first = all.begin() + first_, last = first + kPartPlaces;
+    std::rotate(first, last - 1, last);
+    return first;
+  };
+  make_room(trace_->keys)->assign(key().begin(), key().end());
+  auto part = make_room(trace_->parts);
+  const auto dropped = std::move(*part);  // which goes when all is in place
+  set_field((*part)[0], tensor_);
+  set_field((*part)[1], index);
+  set_field((*part)[2], made);
 }
 
 }  // namespace neuron_sim::tracing

@@ -25,10 +25,11 @@ class Part {
  private:
   bool append(int64_t number);
   bool append(const IndexExpression& expression);
-  bool is_key(PyObject* bytes) const;
+  std::span<const int64_t> key() const { return {numbers_.data(), count_}; }
 
   PyObject* tensor_;
-  PyObject** entries_ = nullptr;  ///< of the places that it may be at
+  TraceObject* trace_ = nullptr;
+  size_t first_ = 0;  ///< of the places that it may be at
   size_t count_ = 0;
   std::array<int64_t, 64> numbers_;
 };

@@ -19,8 +19,8 @@ namespace {
 
 /// emit(target, *operands[, accumulate=...]) of a function of Python.
 void call_emit(const PendingObject* pending, nb::handle target, PyObject* accumulate) {
-  const auto operands = nb::borrow<nb::tuple>(pending->field[PendingObject::kOperands]);
-  const nb::handle emit(pending->field[PendingObject::kEmit]);
+  const auto operands = nb::borrow<nb::tuple>(pending->operands);
+  const nb::handle emit(pending->emit);
   if (accumulate == nullptr) {
     emit(target, *operands);
   } else {
@@ -32,12 +32,12 @@ void call_emit(const PendingObject* pending, nb::handle target, PyObject* accumu
 void locate(TraceObject* trace, PendingObject* pending, const Sizes& shape) {
   static PyObject* otherwise = PyUnicode_InternFromString("result");
   const nb::object frame = kernel_frame();
-  set_field(pending->field[PendingObject::kName], otherwise);
+  set_field(pending->name, otherwise);
   if (!frame.is_valid()) return;
   PyObject* place = place_of(frame);
   nb::object name = assigned_name(trace, frame, place, shape);
-  set_field(pending->field[PendingObject::kPlace], place);
-  if (PyUnicode_GetLength(name.ptr()) > 0) pending->field[PendingObject::kName] = std::move(name);
+  set_field(pending->place, place);
+  if (PyUnicode_GetLength(name.ptr()) > 0) pending->name = std::move(name);
 }
 
 /// The characters of a str, kept for a few of them with a reference.
@@ -59,29 +59,28 @@ const std::string& characters_of(PyObject* line) {
 
 void go_to(TraceObject* trace, PyObject* place) {
   PyObject* line = PyTuple_GET_ITEM(place, 0);
-  if (trace->field[TraceObject::kLine] == line) return;
-  set_field(trace->field[TraceObject::kLine], line);
+  if (trace->line == line) return;
+  set_field(trace->line, line);
   builder_of(trace).set_source_line(characters_of(line));
 }
 
 void note_tile(TraceObject* trace, PyObject* name) {
   if (trace->has_tiles != 0) return;
-  nb::handle(trace->field[TraceObject::kAllocation])
-      .attr("allocate_automatically")(nb::handle(name));
+  trace->allocation.attr("allocate_automatically")(nb::handle(name));
   trace->has_tiles = 1;
 }
 
 void emit_pending(TraceObject* trace, const PendingObject* pending, PyObject* target,
                   PyObject* accumulate) {
-  PyObject* place = pending->field[PendingObject::kPlace];
+  PyObject* place = pending->place;
   const bool has_place = !is_absent(place);
   if (has_place) go_to(trace, place);
   const char before = trace->emitting;
   if (has_place) trace->emitting = 1;
-  PyObject* what = pending->field[PendingObject::kEmit];
+  PyObject* what = pending->emit;
   try {
     if (Py_TYPE(what) == instruction_type) {
-      PyObject* operands = pending->field[PendingObject::kOperands];
+      PyObject* operands = pending->operands;
       emit_instruction(trace, as_instruction(what), target, span_of(operands), accumulate);
     } else {
       call_emit(pending, target, accumulate);
@@ -91,7 +90,7 @@ void emit_pending(TraceObject* trace, const PendingObject* pending, PyObject* ta
     const nb::python_error error;
     trace->emitting = has_place ? 0 : before;
     if (has_place && error.matches(PyExc_Exception)) {
-      nb::handle(&trace->ob_base).attr("_point_at")(error.value(), nb::handle(place));
+      nb::handle(trace).attr("_point_at")(error.value(), nb::handle(place));
     }
     throw error;
   }
@@ -99,7 +98,7 @@ void emit_pending(TraceObject* trace, const PendingObject* pending, PyObject* ta
 }
 
 nb::object take_pending(TraceObject* trace) {
-  return std::move(static_cast<nb::object&>(trace->field[TraceObject::kPending]));
+  return std::move(static_cast<nb::object&>(trace->pending));
 }
 
 PyObject* deferred(TraceObject* trace, const Result& result) {
@@ -110,16 +109,15 @@ PyObject* deferred(TraceObject* trace, const Result& result) {
   pending->in_psum = result.in_psum ? 1 : 0;
   pending->accumulates = result.accumulates ? 1 : 0;
   pending->is_explicit = result.is_explicit ? 1 : 0;
-  set_field(pending->field[PendingObject::kTrace], &trace->ob_base);
-  set_field(pending->field[PendingObject::kEmit], result.emit);
-  pending->field[PendingObject::kOperands] = packed(result.operands);
-  set_field(pending->field[PendingObject::kBuffer],
-            result.in_psum ? constants.psum : constants.sbuf);
+  set_field(pending->trace, trace);
+  set_field(pending->emit, result.emit);
+  pending->operands = packed(result.operands);
+  set_field(pending->buffer, result.in_psum ? constants.psum : constants.sbuf);
   locate(trace, pending, result.shape);
   nb::object tensor = new_tensor(nullptr, result.dtype, TensorView::dense(result.shape, 0));
-  set_field(as_tensor(tensor.ptr())->field[TensorObject::kPending], made.ptr());
-  set_field(pending->field[PendingObject::kTensor], tensor.ptr());
-  set_field(trace->field[TraceObject::kPending], made.ptr());
+  set_field(as_tensor(tensor.ptr())->pending, made.ptr());
+  set_field(pending->tensor, tensor.ptr());
+  set_field(trace->pending, made.ptr());
   return tensor.release().ptr();
 }
 
@@ -141,50 +139,44 @@ PyObject* trace_result(PyObject* self, PyObject* arguments, PyObject* keywords) 
 }
 
 void settle(TraceObject* trace) {
-  if (is_absent(trace->field[TraceObject::kPending])) return;
+  if (is_absent(trace->pending)) return;
   const nb::object taken = take_pending(trace);
   const PendingObject* pending = as_pending(taken.ptr());
-  const nb::object tensor = pending->field[PendingObject::kTensor];
-  PyObject* name = pending->field[PendingObject::kName];
+  const nb::object tensor = pending->tensor;
+  PyObject* name = pending->name;
   note_tile(trace, name);
-  give_tile(trace, tensor.ptr(), pending->field[PendingObject::kBuffer], name,
-            pending->field[PendingObject::kPlace]);
-  set_field(as_tensor(tensor.ptr())->field[TensorObject::kPending], nullptr);
+  give_tile(trace, tensor.ptr(), pending->buffer, name, pending->place);
+  set_field(as_tensor(tensor.ptr())->pending, nullptr);
   emit_pending(trace, pending, tensor.ptr(), nullptr);
 }
 
 void settle_tensor(PyObject* tensor) {
-  const auto has_storage = [tensor] {
-    return !is_absent(as_tensor(tensor)->field[TensorObject::kStorage]);
-  };
+  const auto has_storage = [tensor] { return !is_absent(as_tensor(tensor)->storage); };
   if (has_storage()) return;
-  PyObject* pending = as_tensor(tensor)->field[TensorObject::kPending];
-  if (!is_absent(pending)) settle(as_trace(as_pending(pending)->field[PendingObject::kTrace]));
+  PyObject* pending = as_tensor(tensor)->pending;
+  if (!is_absent(pending)) settle(as_trace(as_pending(pending)->trace));
   if (has_storage()) return;
   PyErr_SetString(PyExc_RuntimeError,
                   "this tile has no place on chip: the instruction that makes it was refused.");
   throw nb::python_error();
 }
 
-PyObject* trace_settle(PyObject* self, PyObject*) {
-  settle(as_trace(self));
-  Py_RETURN_NONE;
-}
+void trace_settle(PyObject* self, PyObject*) { settle(as_trace(self)); }
 
-PyObject* trace_builder(PyObject* self, void*) {
-  TraceObject* trace = as_trace(self);
-  builder_of(trace);
-  settle(trace);
-  if (trace->emitting == 0) {
+nb::object trace_builder(TraceObject& trace) {
+  builder_of(&trace);
+  settle(&trace);
+  if (trace.emitting == 0) {
     const nb::object frame = kernel_frame();
-    if (frame.is_valid()) go_to(trace, place_of(frame));
+    if (frame.is_valid()) go_to(&trace, place_of(frame));
   }
-  return Py_NewRef(trace->field[TraceObject::kBuilder]);
+  return trace.builder;
 }
 
-PyObject* current_builder(PyObject*, PyObject*) {
-  if (TraceObject* trace = running_trace()) return trace_builder(&trace->ob_base, nullptr);
-  return trace_builder(nb::handle(connections.current)().ptr(), nullptr);
+nb::object current_builder(PyObject*, PyObject*) {
+  TraceObject* trace = running_trace();
+  return trace_builder(trace != nullptr ? *trace
+                                        : *as_trace(nb::handle(connections.current)().ptr()));
 }
 
 }  // namespace neuron_sim::tracing

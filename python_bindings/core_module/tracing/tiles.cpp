@@ -35,19 +35,19 @@ Dtype device_dtype(PyObject* dtype) {
 /// The View of a new tile [partitions, product of the free dimensions].
 nb::object new_tile(TraceObject* trace, const TensorObject* tensor, bool in_psum,
                     const std::string& label) {
-  const Sizes& shape = tensor->view.shape;
+  const Sizes& shape = tensor->shape;
   int64_t free = 1;
   for (size_t i = 1; i < shape.size(); ++i) {
     if (!__builtin_mul_overflow(free, shape[i], &free)) continue;
-    const auto tuple = nb::steal(tuple_of(shape));
-    fail(text("tile '", label, "': its shape ", nb::repr(tuple).c_str(), " is no tile's."));
+    fail(text("tile '", label, "': its shape ", nb::repr(tuple_of(shape)).c_str(),
+              " is no tile's."));
   }
   Builder& builder = builder_of(trace);
-  const nb::handle dtype(tensor->field[TensorObject::kDtype]);
+  const nb::handle dtype(tensor->dtype);
   const Dtype stored =
       trace->widens == 0
           ? device_dtype(dtype.ptr())
-          : dtype_of_name(nb::cast<std::string>(nb::handle(&trace->ob_base).attr("stored")(dtype)));
+          : dtype_of_name(nb::cast<std::string>(nb::handle(trace).attr("stored")(dtype)));
   return nb::cast(in_psum ? builder.psum(label, {shape[0], free}, stored)
                           : builder.sbuf(label, {shape[0], free}, stored));
 }
@@ -55,7 +55,7 @@ nb::object new_tile(TraceObject* trace, const TensorObject* tensor, bool in_psum
 /// The shape of a tile whose partitions exist, with at least one free dimension; nothing, without
 /// an error, for others. nl.par_dim is an int of another type.
 std::optional<Sizes> plain_shape(const TraceObject* trace, PyObject* shape) {
-  const Builder* builder = open_builder(trace->field[TraceObject::kBuilder]);
+  const Builder* builder = open_builder(trace->builder);
   if (builder == nullptr || PyTuple_CheckExact(shape) == 0 || PyTuple_GET_SIZE(shape) < 2 ||
       PyTuple_GET_SIZE(shape) > static_cast<Py_ssize_t>(kMaximumDimensions)) {
     return {};
@@ -75,14 +75,14 @@ std::optional<Sizes> plain_shape(const TraceObject* trace, PyObject* shape) {
 /// The scope of a tile that a place in the kernel makes: the open one, or a block of the older
 /// language's source.
 nb::object scope_at(TraceObject* trace, PyObject* place) {
-  PyObject* scopes = trace->field[TraceObject::kOpenScopes];
+  PyObject* scopes = trace->open_scopes;
   if (PyList_Check(scopes) == 0 || PyList_GET_SIZE(scopes) == 0) {
     PyErr_SetString(PyExc_RuntimeError, "a kernel makes a tile without an open scope.");
     throw nb::python_error();
   }
   nb::object open = nb::borrow(PyList_GET_ITEM(scopes, PyList_GET_SIZE(scopes) - 1));
   if (trace->is_old == 0 || is_absent(place) || has_open_scope(place)) return open;
-  nb::object scope = nb::handle(&trace->ob_base).attr("scope")(nb::handle(place));
+  nb::object scope = nb::handle(trace).attr("scope")(nb::handle(place));
   if (scope.is(open)) note_open_scope(place);
   return scope;
 }
@@ -99,29 +99,24 @@ void give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject*
   const nb::object scope = scope_at(trace, place);
   nb::object made = nb::steal(classes.storage->tp_alloc(classes.storage, 0));
   must(made.is_valid());
-  auto* storage = reinterpret_cast<StorageObject*>(made.ptr());
+  auto* storage = static_cast<StorageObject*>(made.ptr());
   static PyObject* zero = PyLong_FromLong(0);
   static PyObject* memories[] = {PyUnicode_InternFromString("sbuf"),
                                  PyUnicode_InternFromString("psum")};
-  tensor->field[TensorObject::kShape] = nb::steal(tuple_of(shape_of(result)));
-  PyObject* values[StorageObject::kFields] = {};
-  values[StorageObject::kTrace] = &trace->ob_base;
-  values[StorageObject::kName] = name;
-  values[StorageObject::kBuffer] = buffer;
-  values[StorageObject::kMemory] = memories[in_psum ? 1 : 0];
-  values[StorageObject::kShape] = tensor->field[TensorObject::kShape];
-  values[StorageObject::kDtype] = tensor->field[TensorObject::kDtype];
-  values[StorageObject::kWhole] = whole.ptr();
-  values[StorageObject::kScope] = scope.ptr();
-  values[StorageObject::kAxis] = zero;
-  for (int i = 0; i < StorageObject::kFields; ++i) set_field(storage->field[i], values[i]);
+  storage->shape = tensor->sizes = tuple_of(shape_of(result));
+  storage->dtype = tensor->dtype;
+  storage->whole = whole;
+  storage->scope = scope;
+  set_field(storage->trace, trace);
+  set_field(storage->name, name);
+  set_field(storage->buffer, buffer);
+  set_field(storage->memory, memories[in_psum ? 1 : 0]);
+  set_field(storage->axis, zero);
   storage->made_at = trace->uses;
   storage->is_mutable = 1;
   storage->in_psum = in_psum ? 1 : 0;
-  if (shape_of(result).size() == 2 && trace->widens == 0) {
-    tensor->field[TensorObject::kAccess] = whole;
-  }
-  tensor->field[TensorObject::kStorage] = std::move(made);
+  if (shape_of(result).size() == 2 && trace->widens == 0) tensor->access = whole;
+  tensor->storage = std::move(made);
 }
 
 PyObject* trace_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {

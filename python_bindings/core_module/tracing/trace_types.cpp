@@ -5,7 +5,7 @@
 #include "python_bindings/core_module/instructions/instruction_methods.h"
 #include "python_bindings/core_module/instructions/python_parameter.h"
 #include "python_bindings/core_module/tracing/bindings.h"
-#include "python_bindings/core_module/tracing/calls.h"
+#include "python_bindings/core_module/tracing/emitted_calls.h"
 #include "python_bindings/core_module/tracing/python_types.h"
 
 namespace nb = nanobind;
@@ -19,37 +19,33 @@ Instructions instructions{};
 PyObject* running_traces = nullptr;
 PyObject* operator_names = nullptr;
 PyObject* not_one_pattern = nullptr;
-PyTypeObject* loop_type = nullptr;
-PyTypeObject* expression_type = nullptr;
-PyTypeObject* storage_type = nullptr;
-PyTypeObject* tensor_type = nullptr;
-PyTypeObject* pending_type = nullptr;
-PyTypeObject* trace_type = nullptr;
-PyTypeObject* instruction_type = nullptr;
+PyTypeObject *loop_type = nullptr, *slice_type = nullptr, *expression_type = nullptr,
+             *storage_type = nullptr, *tensor_type = nullptr, *pending_type = nullptr,
+             *trace_type = nullptr, *instruction_type = nullptr;
 
 namespace {
 
-int initialise_nothing(PyObject*, PyObject*, PyObject*) { return 0; }
-
 int initialise_trace(PyObject* self, PyObject*, PyObject*) {
-  auto* trace = reinterpret_cast<TraceObject*>(self);
-  trace->field[TraceObject::kLoops] = nanobind::steal(PyList_New(0));
-  trace->field[TraceObject::kScopes] = nanobind::steal(PySet_New(nullptr));
-  trace->field[TraceObject::kOpenScopes] = nanobind::steal(PyList_New(0));
-  trace->field[TraceObject::kUnshadowed] = nanobind::steal(PySet_New(nullptr));
+  TraceObject* trace = as_trace(self);
+  for (Owned* each : {&trace->loops, &trace->open_scopes}) *each = nb::list();
+  for (Owned* each : {&trace->scopes, &trace->unshadowed}) *each = nb::set();
   if (PyList_GET_SIZE(running_traces) == 0) forget_places();
-  return PyErr_Occurred() == nullptr ? 0 : -1;
+  return 0;
 }
 
+void forget_parts(PyObject* self, PyObject*) {
+  const auto dropped = std::move(as_trace(self)->parts);
+}
+
+/// Instruction(method, accumulate_at=-1)
 int initialise_instruction(PyObject* self, PyObject* arguments, PyObject*) {
-  auto* instruction = reinterpret_cast<InstructionObject*>(self);
+  auto* instruction = static_cast<InstructionObject*>(self);
   PyObject* method = nullptr;
   instruction->accumulate_at = -1;
   instruction->call = slot<call_instruction>;
-  if (PyArg_ParseTuple(arguments, "O|L", &method, &instruction->accumulate_at) == 0) return -1;
-  set_field(instruction->field[InstructionObject::kMethod], method);
-  const nanobind::object name = nanobind::steal(PyObject_GetAttrString(method, "__name__"));
-  if (!name.is_valid()) return -1;
+  must(PyArg_ParseTuple(arguments, "O|L", &method, &instruction->accumulate_at) != 0);
+  set_field(instruction->method, method);
+  const nb::object name = nb::handle(method).attr("__name__");
   std::string_view instruction_name;
   if (plain_word(name.ptr(), instruction_name)) {
     instruction->emit_plain = plain_emission(instruction_name);
@@ -59,34 +55,33 @@ int initialise_instruction(PyObject* self, PyObject* arguments, PyObject*) {
 
 void bind_trace(nanobind::module_& module) {
   using Pending = PendingObject;
-  static PyMemberDef of_pending[] = {object_member<Pending>("trace", Pending::kTrace),
-                                     object_member<Pending>("tensor", Pending::kTensor),
-                                     object_member<Pending>("emit", Pending::kEmit, READONLY),
-                                     object_member<Pending>("buffer", Pending::kBuffer),
-                                     object_member<Pending>("place", Pending::kPlace),
-                                     object_member<Pending>("name", Pending::kName),
+  static PyMemberDef of_pending[] = {member<Pending>("trace", &Pending::trace),
+                                     member<Pending>("tensor", &Pending::tensor),
+                                     member<Pending>("emit", &Pending::emit, READONLY),
+                                     member<Pending>("buffer", &Pending::buffer),
+                                     member<Pending>("place", &Pending::place),
+                                     member<Pending>("name", &Pending::name),
                                      {}};
   pending_type =
-      made<Pending>(module, "neuron_sim._core.DeferredResult", of_pending, initialise_nothing);
+      made_type<Pending>(module, "neuron_sim._core.DeferredResult", {{Py_tp_members, of_pending}});
   using Trace = TraceObject;
-  static PyMemberDef of_trace[] = {
-      object_member<Trace>("_builder", Trace::kBuilder),
-      object_member<Trace>("_pending", Trace::kPending, READONLY),
-      object_member<Trace>("_line", Trace::kLine),
-      object_member<Trace>("loops", Trace::kLoops, READONLY),
-      object_member<Trace>("scopes", Trace::kScopes, READONLY),
-      object_member<Trace>("open_scopes", Trace::kOpenScopes),
-      object_member<Trace>("allocation", Trace::kAllocation),
-      object_member<Trace>("_unshadowed", Trace::kUnshadowed, READONLY),
-      object_member<Trace>("_parts", Trace::kParts),
-      {"uses", T_LONGLONG, offsetof(Trace, uses), 0, nullptr},
-      {"widens", T_BOOL, offsetof(Trace, widens), 0, nullptr},
-      {"_emitting", T_BOOL, offsetof(Trace, emitting), 0, nullptr},
-      {"is_old", T_BOOL, offsetof(Trace, is_old), 0, nullptr},
-      {}};
+  static PyMemberDef of_trace[] = {member<Trace>("_builder", &Trace::builder),
+                                   member<Trace>("_pending", &Trace::pending, READONLY),
+                                   member<Trace>("_line", &Trace::line),
+                                   member<Trace>("loops", &Trace::loops, READONLY),
+                                   member<Trace>("scopes", &Trace::scopes, READONLY),
+                                   member<Trace>("open_scopes", &Trace::open_scopes),
+                                   member<Trace>("allocation", &Trace::allocation),
+                                   member<Trace>("_unshadowed", &Trace::unshadowed, READONLY),
+                                   member<Trace>("uses", &Trace::uses),
+                                   member<Trace>("widens", &Trace::widens),
+                                   member<Trace>("_emitting", &Trace::emitting),
+                                   member<Trace>("is_old", &Trace::is_old),
+                                   {}};
   static PyGetSetDef properties[] = {
-      {"builder", slot<trace_builder>, nullptr,
-       "The builder, after what is pending was emitted; its source line is the kernel's.", nullptr},
+      property<Trace, trace_builder>(
+          "builder",
+          "The builder, after what is pending was emitted; its source line is the kernel's."),
       {}};
   static PyMethodDef methods[] = {
       {"result", fast(slot<trace_result>), METH_VARARGS | METH_KEYWORDS,
@@ -95,22 +90,33 @@ void bind_trace(nanobind::module_& module) {
        "dtype=, is not that of t), `t += result` too when it `accumulates`: emit(t, "
        "accumulate=True). An Instruction as `emit` is called with the access of the tensors."},
       {"plain_tile", fast(slot<plain_tile>), METH_FASTCALL,
-       "(shape, dtype, buffer, name): a new tile that is placed automatically, or None."},
+       "(shape, dtype, buffer, name): a new tile that is placed automatically; None when it is not "
+       "of that kind."},
       {"_tile", fast(slot<trace_tile>), METH_FASTCALL,
        "(shape, dtype, buffer, name): a new tile of the package's own."},
       {"shared_loop", slot<trace_shared_loop>, METH_O,
        "The innermost affine_range whose iterations all begin with a write to a tensor, or None."},
+      {"forget_parts", slot<forget_parts>, METH_NOARGS, "Parts of tensors, which hold the trace."},
       {"settle", slot<trace_settle>, METH_NOARGS, "Emits what is pending into a tile of its own."},
       {}};
-  trace_type = made<Trace>(module, "neuron_sim._core.TraceState", of_trace, initialise_trace,
-                           properties, methods);
+  trace_type = made_type<Trace>(module, "neuron_sim._core.TraceState",
+                                {{Py_tp_init, pointer(slot<initialise_trace>)},
+                                 {Py_tp_members, of_trace},
+                                 {Py_tp_getset, properties},
+                                 {Py_tp_methods, methods}});
+  using Instruction = InstructionObject;
   static PyMemberDef of_instruction[] = {
-      object_member<InstructionObject>("method", InstructionObject::kMethod, READONLY), {}};
-  instruction_type = made<InstructionObject>(module, "neuron_sim._core.Instruction", of_instruction,
-                                             initialise_instruction, nullptr, nullptr,
-                                             {Py_tp_call, pointer(PyVectorcall_Call)});
-  instruction_type->tp_vectorcall_offset = offsetof(InstructionObject, call);
+      member<Instruction>("method", &Instruction::method, READONLY), {}};
+  instruction_type = made_type<Instruction>(module, "neuron_sim._core.Instruction",
+                                            {{Py_tp_init, pointer(slot<initialise_instruction>)},
+                                             {Py_tp_members, of_instruction},
+                                             {Py_tp_call, pointer(PyVectorcall_Call)}});
+  instruction_type->tp_vectorcall_offset = member<Instruction>("", &Instruction::call).offset;
   instruction_type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+  using Handle = HandleObject;
+  static PyMemberDef of_handle[] = {
+      member<Handle>("number", &Handle::number), member<Handle>("trace", &Handle::trace), {}};
+  made_type<Handle>(module, "neuron_sim._core.InstructionHandle", {{Py_tp_members, of_handle}});
 }
 
 /// Frees objects of a class as those of its base: what Python would do in between is only for
@@ -124,10 +130,11 @@ void free_as_base(PyTypeObject* type) {
 
 /// A class of Python whose objects C++ makes from here on where it makes those of its base.
 nb::object register_class(const nb::type_object& made) {
-  const std::pair<const char*, PyTypeObject**> bases[] = {
-      {"IndexExpression", &classes.expression}, {"IndexMask", &classes.mask},
-      {"DynamicSlice", &classes.dynamic_slice}, {"TensorStorage", &classes.storage},
-      {"TensorPattern", &classes.tensor},       {"InstructionHandle", &classes.handle}};
+  const std::pair<const char*, PyTypeObject**> bases[] = {{"IndexExpression", &classes.expression},
+                                                          {"IndexMask", &classes.mask},
+                                                          {"TensorStorage", &classes.storage},
+                                                          {"TensorPattern", &classes.tensor},
+                                                          {"InstructionHandle", &classes.handle}};
   auto* type = reinterpret_cast<PyTypeObject*>(made.ptr());
   const nb::module_ module = nb::module_::import_("neuron_sim._core");
   for (const auto& [name, own] : bases) {
@@ -175,14 +182,6 @@ void bind_shared_objects(nb::module_& module) {
       instruction("TENSOR_TENSOR", "tensor_tensor")};
 }
 
-void bind_handle(nanobind::module_& module) {
-  using Handle = HandleObject;
-  static PyMemberDef members[] = {object_member<Handle>("number", Handle::kNumber),
-                                  object_member<Handle>("trace", Handle::kTrace),
-                                  {}};
-  made<Handle>(module, "neuron_sim._core.InstructionHandle", members, initialise_nothing);
-}
-
 }  // namespace
 }  // namespace neuron_sim::tracing
 
@@ -196,7 +195,6 @@ void bind_traced_objects(nb::module_& module) {
   bind_tensor(module);
   bind_trace(module);
   bind_shared_objects(module);
-  bind_handle(module);
   bind_merged(module);
   bind_entry(module);
   static PyMethodDef functions[] = {

@@ -12,14 +12,11 @@ namespace nb = nanobind;
 
 namespace neuron_sim::tracing {
 
-using Field = TensorObject;
-
 void unroll(const LoopsNeeded& needed) noexcept {
   try {
     nb::dict keys;  // in order, each once
     for (const Loop* loop : needed.loops) {
-      const auto* object = reinterpret_cast<LoopObject*>(object_of(loop));
-      keys[nb::handle(object->field[LoopObject::kKey])] = nb::none();
+      keys[nb::handle(object_of(loop)->key)] = nb::none();
     }
     const nb::object error = nb::handle(connections.unroll)(keys.keys());
     PyErr_SetObject(connections.unroll, error.ptr());
@@ -36,25 +33,21 @@ void refuse(PyObject* tensor, const char* reason) {
 
 const TensorView& view_of(PyObject* tensor) {
   settle_tensor(tensor);
-  return as_tensor(tensor)->view;
+  return *as_tensor(tensor);
 }
 
 nb::object new_tensor(PyObject* storage, PyObject* dtype, const TensorView& view) {
-  nb::object made = nb::steal(classes.tensor->tp_alloc(classes.tensor, 0));
-  must(made.is_valid());
-  TensorObject* tensor = as_tensor(made.ptr());
-  new (&tensor->view) TensorView(view);
-  for_loops(view, [](nb::handle loop) { loop.inc_ref(); });
-  set_field(tensor->field[Field::kStorage], storage);
-  set_field(tensor->field[Field::kDtype], dtype);
+  nb::object made = made_object<TensorObject>(classes.tensor, view);
+  set_field(as_tensor(made.ptr())->storage, storage);
+  set_field(as_tensor(made.ptr())->dtype, dtype);
   return made;
 }
 
 nb::object tensor_of(PyObject* tensor, const TensorView& view) {
   if (!is_tensor(tensor)) return nb::handle(tensor).attr("same_storage")();  // which refuses it
   const TensorObject* old = as_tensor(tensor);
-  nb::object made = new_tensor(old->field[Field::kStorage], old->field[Field::kDtype], view);
-  as_tensor(made.ptr())->field[Field::kRegister] = old->field[Field::kRegister];
+  nb::object made = new_tensor(old->storage, old->dtype, view);
+  as_tensor(made.ptr())->at_register = old->at_register;
   return made;
 }
 
@@ -82,7 +75,7 @@ PyObject* as_column(PyObject* self, PyObject*) {
 }
 
 void run_checks(PyObject* tensor) {
-  with_name_of(tensor, [&] { as_tensor(tensor)->view.check_bounds(); });
+  with_name_of(tensor, [&] { as_tensor(tensor)->check_bounds(); });
 }
 
 PyObject* checked(PyObject* self, PyObject*) {
@@ -112,9 +105,8 @@ Box box_of(PyObject* ranges) {
 
 /// The index tile of a tensor in the first dimension of a box.
 void narrow_index(const TensorObject* tensor, PyObject* box, TensorObject* narrowed) {
-  const nb::object index = nb::handle(tensor->field[Field::kIndex])
-                               .attr("narrow")(nb::steal(PyTuple_GetSlice(box, 0, 1)));
-  set_field(narrowed->field[Field::kIndex], index.ptr());
+  const nb::object index = tensor->index.attr("narrow")(nb::steal(PyTuple_GetSlice(box, 0, 1)));
+  set_field(narrowed->index, index.ptr());
   narrowed->index_rows = tensor->index_rows;
   narrowed->index_stride = tensor->index_stride;
 }
@@ -122,7 +114,7 @@ void narrow_index(const TensorObject* tensor, PyObject* box, TensorObject* narro
 nb::object made_narrow(PyObject* self, PyObject* box) {
   nb::object made = tensor_of(self, view_of(self).narrowed(box_of(box)));
   const TensorObject* tensor = as_tensor(self);
-  if (!is_absent(tensor->field[Field::kIndex])) narrow_index(tensor, box, as_tensor(made.ptr()));
+  if (!is_absent(tensor->index)) narrow_index(tensor, box, as_tensor(made.ptr()));
   return made;
 }
 
@@ -130,9 +122,8 @@ nb::object made_narrow(PyObject* self, PyObject* box) {
 bool is_fixed_in_hbm(PyObject* self) {
   if (!is_tensor(self)) return false;
   const TensorObject* tensor = as_tensor(self);
-  return tensor->view.axis < 0 && !is_absent(tensor->field[Field::kStorage]) &&
-         is_absent(tensor->field[Field::kIndex]) && is_absent(tensor->field[Field::kRegister]) &&
-         is_absent(tensor->field[Field::kDynamic]);
+  return tensor->axis < 0 && !is_absent(tensor->storage) && is_absent(tensor->index) &&
+         is_absent(tensor->at_register) && is_absent(tensor->dynamic);
 }
 
 /// What was made of a tensor by pairs and an index before, or make().
@@ -171,11 +162,10 @@ TensorView pairs_of(PyObject* pairs) {
 
 /// Elements of a partition of the storage in the dtype of the tensor.
 int64_t row_elements(const TensorObject* tensor) {
-  const auto* storage = reinterpret_cast<StorageObject*>(tensor->field[Field::kStorage].ptr());
-  PyObject* old = storage->field[StorageObject::kDtype];
-  PyObject* dtype = tensor->field[Field::kDtype];
-  const int64_t row =
-      nb::cast<const View&>(nb::handle(storage->field[StorageObject::kWhole])).storage_elements();
+  const auto* storage = static_cast<StorageObject*>(tensor->storage.ptr());
+  PyObject* old = storage->dtype;
+  PyObject* dtype = tensor->dtype;
+  const int64_t row = nb::cast<const View&>(nb::handle(storage->whole)).storage_elements();
   if (dtype == old) return row;
   return row * nb::cast<int64_t>(nb::handle(old).attr("itemsize")) /
          nb::cast<int64_t>(nb::handle(dtype).attr("itemsize"));
@@ -185,7 +175,7 @@ nb::object made_pattern(PyObject* self, PyObject* const* arguments, Py_ssize_t c
   if (count != 2) fail("pattern() takes dimensions and an offset.", ErrorKind::kType);
   settle_tensor(self);
   TensorView pattern = pairs_of(arguments[0]);
-  if (as_tensor(self)->view.axis < 0) {
+  if (as_tensor(self)->axis < 0) {
     pattern.start = position_of(arguments[1]);
   } else if (is_tensor(self)) {  // any other is refused: its tiles lie apart
     IndexExpression number;
@@ -209,9 +199,9 @@ PyObject* narrow(PyObject* self, PyObject* box) {
                                : make().release().ptr();
 }
 
-PyObject* row_of(PyObject* self, void*) {
-  settle_tensor(self);
-  return PyLong_FromLongLong(row_elements(as_tensor(self)));
+nb::object row_of(TensorObject& tensor) {
+  settle_tensor(&tensor);
+  return nb::int_(row_elements(&tensor));
 }
 
 PyObject* pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {

@@ -9,15 +9,13 @@ from neuron_sim import _core
 from .refusals import depends_on_loops
 
 
-class Loop(_core.CountedLoop):
-    """A symbolic variable: start + step * (0 .. trip_count - 1).
+Loop = _core.CountedLoop
+"""A symbolic variable: start + step * (0 .. trip_count - 1).
 
-    Loop(key, name, kind, trip_count, affine, depth): `key` identifies the loop in the source (the
-    same in the next trace), `affine` is the builder's variable of it, which counts trips.
-    `opened_at`: number of uses of tensors until then.
-    """
-
-    __slots__ = ()
+Loop(key, name, kind, trip_count, affine): `key` identifies the loop in the source (the same in the
+next trace), `affine` is the builder's variable of it, which counts trips. `opened_at`: number of
+uses of tensors until then.
+"""
 
 
 @_core.register_class

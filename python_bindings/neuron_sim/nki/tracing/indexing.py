@@ -13,11 +13,7 @@ from .mask import Mask, boxes
 from .refusals import dynamic_index, mixed_indices
 
 
-@_core.register_class
-class DynamicSlice(_core.DynamicSlice):
-    """nl.ds(start, size): elements start .. start + size - 1; start may be symbolic."""
-
-    __slots__ = ()
+DynamicSlice = _core.DynamicSlice
 
 
 def indexed(tensor, items: tuple):

@@ -207,7 +207,7 @@ class Trace(_core.TraceState):
             raise Unroll([key])
         affine = self._builder.open_loop(trips)
         self.claims.open_loop(level, line_of(key) if kind == "affine" else "")
-        loop = Loop(key, name, kind, trips, affine, len(self.loops))
+        loop = Loop(key, name, kind, trips, affine)
         self.uses += 1
         loop.opened_at = self.uses
         self.loops.append(loop)
@@ -234,7 +234,7 @@ class Trace(_core.TraceState):
         if self._failed is not None:
             raise self._failed
         self.settle()
-        self._parts = None  # which hold the trace
+        self.forget_parts()
         spills = not self.has_widened and (self.splits_blocks or not self.has_blocks)
         return self._builder.finish(spills)
 
