@@ -55,18 +55,13 @@ int initialise_instruction(PyObject* self, PyObject* arguments, PyObject*) {
 
 void bind_trace(nanobind::module_& module) {
   using Pending = PendingObject;
-  static PyMemberDef of_pending[] = {member<Pending>("trace", &Pending::trace),
-                                     member<Pending>("tensor", &Pending::tensor),
-                                     member<Pending>("emit", &Pending::emit, READONLY),
-                                     member<Pending>("buffer", &Pending::buffer),
-                                     member<Pending>("place", &Pending::place),
+  static PyMemberDef of_pending[] = {member<Pending>("emit", &Pending::emit, READONLY),
                                      member<Pending>("name", &Pending::name),
                                      {}};
   pending_type =
       made_type<Pending>(module, "neuron_sim._core.DeferredResult", {{Py_tp_members, of_pending}});
   using Trace = TraceObject;
   static PyMemberDef of_trace[] = {member<Trace>("_builder", &Trace::builder),
-                                   member<Trace>("_pending", &Trace::pending, READONLY),
                                    member<Trace>("_line", &Trace::line),
                                    member<Trace>("loops", &Trace::loops, READONLY),
                                    member<Trace>("scopes", &Trace::scopes, READONLY),

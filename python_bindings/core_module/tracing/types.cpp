@@ -235,6 +235,7 @@ void bind_tensor(nanobind::module_& module) {
        "The same; what was indexed before is checked now."},
       {"as_column", slot<as_column>, METH_NOARGS,
        "A vector as [N, 1], which is how it lies on chip; one element as [1, 1]."},
+      {"is_same_view", slot<is_same_view>, METH_O, "Of tensors of one storage."},
       {"run_checks", slot<checked>, METH_NOARGS,
        "The bounds of every index, over all trips of the loops and positions of the tile."},
       {}};

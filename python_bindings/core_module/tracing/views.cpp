@@ -14,11 +14,9 @@ namespace neuron_sim::tracing {
 
 void unroll(const LoopsNeeded& needed) noexcept {
   try {
-    nb::dict keys;  // in order, each once
-    for (const Loop* loop : needed.loops) {
-      keys[nb::handle(object_of(loop)->key)] = nb::none();
-    }
-    const nb::object error = nb::handle(connections.unroll)(keys.keys());
+    nb::list keys;
+    for (const Loop* loop : needed.loops) keys.append(object_of(loop)->key);
+    const nb::object error = nb::handle(connections.unroll)(keys);
     PyErr_SetObject(connections.unroll, error.ptr());
   } catch (...) {
     raised();
@@ -78,9 +76,17 @@ void run_checks(PyObject* tensor) {
   with_name_of(tensor, [&] { as_tensor(tensor)->check_bounds(); });
 }
 
-PyObject* checked(PyObject* self, PyObject*) {
-  run_checks(self);
-  Py_RETURN_NONE;
+void checked(PyObject* self, PyObject*) { run_checks(self); }
+
+nb::object is_same_view(PyObject* self, PyObject* other) {
+  if (PyObject_TypeCheck(other, tensor_type) == 0) wrong_type("other", "a tensor", other);
+  const TensorView &a = *as_tensor(self), &b = *as_tensor(other);
+  const auto is_same = [](Position one, const Position& another) {
+    one.add(another, -1);
+    return one == Position();
+  };
+  return nb::bool_(a.shape == b.shape && a.steps == b.steps && is_same(a.start, b.start) &&
+                   is_same(a.partition, b.partition));
 }
 
 // --- narrow() and pattern() -------------------------------------------------------------------

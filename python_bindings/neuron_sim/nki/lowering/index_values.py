@@ -2,9 +2,9 @@
 
 from ..tracing import Mask, current
 from ..tracing.dtypes import uint8
+from ..tracing.errors import Unroll
 from ..tracing.expression import Expression
 from ..tracing.operators import broadcast_shape
-from ..tracing.refusals import depends_on_loops
 
 
 def pattern_of(expression, rank, instruction):
@@ -13,7 +13,7 @@ def pattern_of(expression, rank, instruction):
     Unroll when it depends on a loop variable: the instruction holds numbers.
     """
     if expression.terms:
-        raise depends_on_loops((expression,))
+        raise Unroll(loop.key for loop in expression.terms)
     extra = len(expression.shape) - rank
     if extra > 0 and any(size != 1 for size in expression.shape[:extra]):
         raise ValueError(

@@ -1,5 +1,7 @@
-"""Tensors with block dimensions whose logical tiles have separate places."""
+"""Tensors that are no single tile: with block dimensions whose logical tiles have separate places,
+and tiles that the older language declares with the partition dimension alone."""
 
+import math
 import sys
 from collections.abc import Callable
 from itertools import product
@@ -7,9 +9,8 @@ from typing import Any
 
 from neuron_sim import _core
 
-from .errors import Unroll
+from .errors import Unroll, blocks_before_partitions
 from .expression import Expression
-from .refusals import blocks_before_partitions
 from .tensor import Storage, Tensor
 
 
@@ -44,10 +45,7 @@ class Tiles:
 
     def tile_shape(self) -> list:
         """[partitions, free] of a tile."""
-        free = 1
-        for size in self.sizes[self.axis + 1 :]:
-            free *= size
-        return [self.sizes[self.axis], free]
+        return [self.sizes[self.axis], math.prod(self.sizes[self.axis + 1 :])]
 
     def label(self, index: tuple) -> str:
         """The name of a tile."""
@@ -150,15 +148,12 @@ class Blocks(Tensor):
                 "or a loop variable: its tiles lie apart."
             )
         size = self.shape[dimension]
-        if self.tiles.symbolic and type(item) is Expression and item.terms:
-            low, high = item.bounds()
-            if low < 0 or high >= size:
-                _core.out_of_bound(self.name, dimension, low, high, size)
-            return item
-        number = item.__index__()  # of a loop variable: its loop is unrolled
-        if not -size <= number < size:
-            _core.out_of_bound(self.name, dimension, number, number, size)
-        return number % size
+        is_symbolic = self.tiles.symbolic and type(item) is Expression and bool(item.terms)
+        number = item if is_symbolic else item.__index__()  # of a loop variable: it is unrolled
+        low, high = item.bounds() if is_symbolic else (number, number)
+        if low < (0 if is_symbolic else -size) or high >= size:
+            _core.out_of_bound(self.name, dimension, low, high, size)
+        return number if is_symbolic else number % size
 
     def same_storage(self, *_pattern: Any) -> Tensor:
         """No pattern reaches all of the tiles."""
@@ -170,3 +165,30 @@ class Blocks(Tensor):
     @property
     def access(self):
         raise blocks_before_partitions(self)
+
+
+def insufficient_rank(sizes: tuple) -> ValueError:
+    """The vendor's error for a tile without a free dimension."""
+    return ValueError(
+        f"Insufficient rank: an on-chip tensor of shape {list(sizes)} needs a partition "
+        "dimension and at least one free dimension."
+    )
+
+
+class OneDimensional(Tensor):
+    """A tile [P]. Kernels that ran on trn1 declare one and then give its name to a loaded column;
+    no instruction can read or write it, and it takes no memory."""
+
+    __slots__ = ()
+
+    def __init__(self, trace: Any, name: str, buffer: Any, sizes: tuple, dtype: Any):
+        storage = Storage(trace, name, buffer, sizes, dtype, None, trace.open_scopes[-1])
+        super().__init__(storage, sizes, dtype, 0)
+
+    def same_storage(self, *_pattern: Any) -> Tensor:
+        """No part of it can be used either."""
+        raise insufficient_rank(self.shape)
+
+    @property
+    def access(self):
+        raise insufficient_rank(self.shape)

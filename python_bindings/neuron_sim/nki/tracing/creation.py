@@ -1,16 +1,17 @@
 """Creation of tensors in both languages."""
 
+import math
+
 import numpy as np
 
 from . import buffers, dtypes, movement
 from .active import check_partitions, current
-from .blocks import LogicalTiles
+from .blocks import LogicalTiles, OneDimensional, insufficient_rank
 from .buffers import Buffer
 from .dtypes import dtype_of
 from .errors import Retrace, kernel_frame
 from .expression import Expression
 from .methods import dense_strides
-from .one_dimensional import OneDimensional, insufficient_rank
 from .tensor import Storage, Tensor
 from .trace import Trace
 
@@ -28,13 +29,8 @@ def sizes_of(shape) -> tuple[tuple, int]:
     """(sizes, position of the partition dimension) of a shape."""
     if isinstance(shape, (int, Expression)):
         shape = (shape,)
-    axis = 0
-    sizes = []
-    for position, size in enumerate(shape):
-        if isinstance(size, ParDim):
-            axis = position
-        sizes.append(size.__index__())
-    return tuple(sizes), axis
+    axes = [position for position, size in enumerate(shape) if isinstance(size, ParDim)]
+    return tuple([size.__index__() for size in shape]), (axes or [0])[-1]
 
 
 class NoElements(ValueError):
@@ -73,12 +69,7 @@ def ndarray(shape, dtype, buffer=None, name: str = "", address=None) -> Tensor:
     return _on_chip(trace, sizes, axis, dtype, buffer, name, address)
 
 
-def _view(buffer: Buffer, dtype, shape, name: str = "") -> Tensor:
-    """buffer.view(dtype, shape): ndarray, as SDK 2.27 spells it."""
-    return ndarray(shape, dtype, buffer, name)
-
-
-Buffer.view = _view
+Buffer.view = lambda buffer, dtype, shape, name="": ndarray(shape, dtype, buffer, name)
 
 
 def _checked_name(name) -> str:
@@ -96,12 +87,7 @@ def check_tile_shape(sizes: tuple, axis: int) -> None:
 
 
 def _on_chip(trace: Trace, sizes, axis, dtype, buffer, name, address) -> Tensor:
-    blocks = 1
-    for size in sizes[:axis]:
-        blocks *= size
-    free = 1
-    for size in sizes[axis + 1 :]:
-        free *= size
+    blocks, free = math.prod(sizes[:axis]), math.prod(sizes[axis + 1 :])
     place = getattr(buffer, "place", None)
     if place is not None and trace.allocation.forced_automatic:
         buffer, place = (buffers.psum if buffer.memory == "psum" else buffers.sbuf), None
@@ -134,12 +120,8 @@ def _placed(trace: Trace, sizes, axis, dtype, buffer, name, address) -> Tensor:
     """Direct allocation: new language address=(partition, byte), old language an allocator."""
     if address is not None:
         start_partition, byte = address
-        free = 1
-        for size in sizes[1:]:
-            free *= size
-        whole = trace.builder.place(
-            buffer.memory, name, [sizes[0], free], dtype.name, byte, start_partition
-        )
+        shape = [sizes[0], math.prod(sizes[1:])]
+        whole = trace.builder.place(buffer.memory, name, shape, dtype.name, byte, start_partition)
         storage = Storage(trace, name, buffer, sizes, dtype, whole, trace.open_scopes[-1])
         return Tensor(storage, sizes, dtype, 0)
     return buffer.place(trace, sizes, axis, dtype, name)
@@ -188,9 +170,8 @@ def _hbm(trace: Trace, sizes: tuple, dtype, buffer: Buffer, name: str) -> Tensor
 
 def _private(trace: Trace, ordinal: int, sizes: tuple, dtype, buffer: Buffer, name: str) -> Tensor:
     """Scratch memory of a core other than the first."""
-    whole = trace.builder.scratch(
-        f"{name}_of_core_{trace.core}", declared_shape(sizes), trace.stored(dtype)
-    )
+    label = f"{name}_of_core_{trace.core}"
+    whole = trace.builder.scratch(label, declared_shape(sizes), trace.stored(dtype))
     storage = Storage(trace, name, buffer, sizes, dtype, whole, 0)
     storage.ordinal = ordinal
     if ordinal == len(trace.hbm):
@@ -200,12 +181,7 @@ def _private(trace: Trace, ordinal: int, sizes: tuple, dtype, buffer: Buffer, na
 
 def declared_shape(sizes: tuple) -> list:
     """The shape a dense HBM tensor is declared with: a View has at most five dimensions."""
-    if 1 <= len(sizes) <= 5:
-        return list(sizes)
-    count = 1
-    for size in sizes:
-        count *= size
-    return [count]
+    return list(sizes) if 1 <= len(sizes) <= 5 else [math.prod(sizes)]
 
 
 def as_output(trace: Trace, storage: Storage) -> None:
@@ -220,19 +196,17 @@ def filled(shape, value, dtype, buffer=None, name: str = "") -> Tensor:
 
     In HBM only scratch memory of the older language (nl.hbm, nl.private_hbm).
     """
-    if getattr(buffer, "memory", "sbuf") == "hbm":
+    in_hbm = getattr(buffer, "memory", "sbuf") == "hbm"
+    if in_hbm:
         trace = current()
         if buffer is buffers.shared_hbm or not trace.is_old or trace.allocation.directly:
             raise ValueError("Creating HBM tensor with init value is not supported.")
-        tensor = ndarray(shape, dtype, buffer, name)
-        movement.fill(tensor, value)
-        return tensor
-    if hasattr(buffer, "place") and not current().allocation.forced_automatic:
+    elif hasattr(buffer, "place") and not current().allocation.forced_automatic:
         raise ValueError(
             "Creating SBUF/PSUM tensor with init value is not supported in allocated NKI kernels."
         )
     tensor = ndarray(shape, dtype, buffer, name)
-    fill(tensor, value)
+    (movement.fill if in_hbm else fill)(tensor, value)
     return tensor
 
 

@@ -5,6 +5,8 @@ it compares equal to the NumPy dtype or scalar type of the same name. Dtypes tha
 in an element have no NumPy counterpart but bytes of the same size.
 """
 
+import functools
+
 import ml_dtypes
 import numpy as np
 
@@ -14,12 +16,12 @@ class DType:
 
     __slots__ = ("name", "itemsize", "numpy", "is_float", "is_integer", "is_signed", "_hash")
 
-    def __init__(self, name: str, numpy, is_float: bool, is_integer: bool):
+    def __init__(self, name: str, numpy=None):
         self.name = name
-        self.numpy = np.dtype(numpy)
+        self.numpy = np.dtype(numpy or name)
         self.itemsize = self.numpy.itemsize
-        self.is_float = is_float
-        self.is_integer = is_integer
+        self.is_integer = self.numpy.kind in "biu"
+        self.is_float = not self.is_integer and not name.endswith("_x4")
         self.is_signed = name.startswith("int")
         self._hash = hash((DType, name))
 
@@ -82,55 +84,35 @@ class DType:
         return self.name
 
 
-def _integer(name: str, numpy=None) -> DType:
-    return DType(name, numpy or name, is_float=False, is_integer=True)
+bool_ = DType("bool_", np.bool_)
+int8 = DType("int8")
+int16 = DType("int16")
+int32 = DType("int32")
+uint8 = DType("uint8")
+uint16 = DType("uint16")
+uint32 = DType("uint32")
+float16 = DType("float16")
+bfloat16 = DType("bfloat16", ml_dtypes.bfloat16)
+tfloat32 = DType("tfloat32", np.float32)
+float32 = DType("float32")
+float8_e4m3 = DType("float8_e4m3", ml_dtypes.float8_e4m3)
+float8_e5m2 = DType("float8_e5m2", ml_dtypes.float8_e5m2)
+float8_e4m3fn = DType("float8_e4m3fn", ml_dtypes.float8_e4m3fn)
+float8_e8m0fnu = DType("float8_e8m0fnu", ml_dtypes.float8_e8m0fnu)
+float8_e5m2_x4 = DType("float8_e5m2_x4", (np.void, 4))
+float8_e4m3fn_x4 = DType("float8_e4m3fn_x4", (np.void, 4))
+float4_e2m1fn_x4 = DType("float4_e2m1fn_x4", (np.void, 2))
 
-
-def _float(name: str, numpy) -> DType:
-    return DType(name, numpy, is_float=True, is_integer=False)
-
-
-def _packed(name: str, numpy) -> DType:
-    return DType(name, numpy, is_float=False, is_integer=False)
-
-
-bool_ = _integer("bool_", np.bool_)
-int8 = _integer("int8")
-int16 = _integer("int16")
-int32 = _integer("int32")
-uint8 = _integer("uint8")
-uint16 = _integer("uint16")
-uint32 = _integer("uint32")
-float16 = _float("float16", np.float16)
-bfloat16 = _float("bfloat16", ml_dtypes.bfloat16)
-tfloat32 = _float("tfloat32", np.float32)
-float32 = _float("float32", np.float32)
-float8_e4m3 = _float("float8_e4m3", ml_dtypes.float8_e4m3)
-float8_e5m2 = _float("float8_e5m2", ml_dtypes.float8_e5m2)
-float8_e4m3fn = _float("float8_e4m3fn", ml_dtypes.float8_e4m3fn)
-float8_e8m0fnu = _float("float8_e8m0fnu", ml_dtypes.float8_e8m0fnu)
-float8_e5m2_x4 = _packed("float8_e5m2_x4", np.dtype((np.void, 4)))
-float8_e4m3fn_x4 = _packed("float8_e4m3fn_x4", np.dtype((np.void, 4)))
-float4_e2m1fn_x4 = _packed("float4_e2m1fn_x4", np.dtype((np.void, 2)))
-
-ALL = (
-    *(bool_, int8, int16, int32, uint8, uint16, uint32),
-    *(float16, bfloat16, tfloat32, float32),
-    *(float8_e4m3, float8_e5m2, float8_e4m3fn, float8_e8m0fnu),
-    *(float8_e5m2_x4, float8_e4m3fn_x4, float4_e2m1fn_x4),
-)
+ALL = tuple([each for each in globals().values() if type(each) is DType])
 
 #: Stored as fp32 by the vendor's simulation of the old language, and with NKI_PRECISE_FP=0.
 WIDENED = frozenset((bfloat16, tfloat32, float8_e4m3, float8_e5m2, float8_e4m3fn))
 
-_known: dict = {dtype.name: dtype for dtype in ALL}
-_known.update({dtype: dtype for dtype in ALL})
-_known["bool"] = bool_
-_known[bool] = bool_
+_known: dict = {"bool": bool_, bool: bool_}
 for _dtype in ALL:
+    _known[_dtype.name] = _known[_dtype] = _dtype
     if _dtype is not tfloat32 and (_dtype.is_float or _dtype.is_integer):
-        _known[_dtype.numpy] = _dtype
-        _known[_dtype.numpy.type] = _dtype
+        _known[_dtype.numpy] = _known[_dtype.numpy.type] = _dtype
 
 
 def dtype_of(value) -> DType:
@@ -140,22 +122,15 @@ def dtype_of(value) -> DType:
     """
     if type(value) is DType:
         return value
-    try:
-        found = _known.get(value)
-    except TypeError:  # not hashable
-        found = None
-    if found is not None:
-        return found
     name = str(value).removeprefix("torch.")
-    found = _known.get(name)
-    if found is None:
+    for key in (lambda: value, lambda: name, lambda: np.dtype(value)):
         try:
-            found = _known.get(np.dtype(value))
-        except TypeError:
-            found = None
-    if found is None:
-        raise TypeError(f"dtype '{name}' is not supported by the device.")
-    return found
+            found = _known.get(key())
+        except TypeError:  # not hashable, or nothing that NumPy knows
+            continue
+        if found is not None:
+            return found
+    raise TypeError(f"dtype '{name}' is not supported by the device.")
 
 
 def from_array(value) -> DType:
@@ -163,9 +138,6 @@ def from_array(value) -> DType:
     narrowed = {"int64": int32, "uint64": uint32, "float64": float32}
     name = str(value).removeprefix("torch.")
     return narrowed.get(name) or dtype_of(value)
-
-
-_promoted: dict[tuple, DType] = {}
 
 
 def of_scalar(value) -> DType:
@@ -191,14 +163,7 @@ def promote(*values) -> DType:
     result: DType | None = None
     for value in values:
         dtype = value if type(value) is DType else _operand_dtype(value)
-        if result is None or result is dtype:
-            result = dtype
-            continue
-        pair = (result, dtype)
-        found = _promoted.get(pair)
-        if found is None:
-            found = _promoted[pair] = _promoted[pair[::-1]] = _promoted_pair(*pair)
-        result = found
+        result = dtype if result is None or result is dtype else _promoted(result, dtype)
     if result is None:
         raise TypeError("an operator of tiles got no tensor.")
     return result
@@ -210,25 +175,18 @@ def _operand_dtype(value) -> DType:
     return dtype_of(value)
 
 
-def _promoted_pair(a: DType, b: DType) -> DType:
+@functools.cache
+def _promoted(a: DType, b: DType) -> DType:
     if a.is_float != b.is_float:
         return a if a.is_float else b
+    larger = a if a.itemsize >= b.itemsize else b
     if a.is_float:
-        return _promoted_floats(a, b)
+        same = {1: bfloat16, 2: float32, 4: float32}[a.itemsize]
+        return same if a.itemsize == b.itemsize else larger
     if bool_ in (a, b):
         return b if a is bool_ else a
-    return _promoted_integers(a, b)
-
-
-def _promoted_floats(a: DType, b: DType) -> DType:
-    if a.itemsize != b.itemsize:
-        return a if a.itemsize > b.itemsize else b
-    return {1: bfloat16, 2: float32, 4: float32}[a.itemsize]
-
-
-def _promoted_integers(a: DType, b: DType) -> DType:
     if a.is_signed == b.is_signed:
-        return a if a.itemsize >= b.itemsize else b
+        return larger
     signed, unsigned = (a, b) if a.is_signed else (b, a)
     if signed.itemsize > unsigned.itemsize:
         return signed

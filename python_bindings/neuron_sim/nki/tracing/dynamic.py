@@ -1,5 +1,7 @@
 """Indices of a tile that are read when the kernel runs: `t[i_p, offsets[0, i] + i_f]`."""
 
+from typing import Any, NamedTuple
+
 
 class DynamicIndex:
     """The element of a tile [1, 1] plus an index expression."""
@@ -20,19 +22,16 @@ class DynamicIndex:
         return DynamicIndex(self.tile, self.expression - other)
 
 
-class DynamicSlice:
+class DynamicSlice(NamedTuple):
     """Where a dynamic index points: `size` elements, `step` apart, from the tensor's start.
 
     `tile` holds the first of them; `along`: the dimension that runs through them, or None.
     """
 
-    __slots__ = ("tile", "size", "step", "along")
-
-    def __init__(self, tile, size: int, step: int, along: int | None):
-        self.tile = tile
-        self.size = size
-        self.step = step
-        self.along = along
+    tile: Any
+    size: int
+    step: int
+    along: int | None
 
 
 def region_of(tensor, other) -> tuple:

@@ -29,7 +29,7 @@ class Unroll(BaseException):
 
     def __init__(self, keys):
         super().__init__("a loop has to be unrolled")
-        self.keys = keys
+        self.keys = list(dict.fromkeys(keys))
 
 
 class Retrace(BaseException):
@@ -200,3 +200,28 @@ def entry(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Resu
     script and of the kernel alone, so that the kernel's line is the innermost one. All frames stay
     where NEURON_SIM_FULL_TRACEBACK is 1."""
     return functools.update_wrapper(_core.Entry(function, _told), function)
+
+
+def mixed_indices(_tensor: Any) -> IndexError:
+    return IndexError("Mixing basic tensor indexing and advanced tensor indexing is not supported.")
+
+
+def blocks_before_partitions(tensor: Any) -> ValueError:
+    """err_failed_to_infer_tile_from_local_tensor."""
+    return ValueError(
+        f"Failed to infer tile from tensor '{tensor.name}': the first dimension of a tile is the "
+        "partition dimension, but the tensor has block dimensions before it."
+    )
+
+
+def dynamic_index(tensor: Any) -> IndexError:
+    """err_copy_dynamic_indirect_indices_not_natively_supported."""
+    return IndexError(
+        f"If indices are dynamic, copying indirect memory references of tensor `{tensor.name}` "
+        "is not natively supported: use nisa.tensor_copy_dynamic_src."
+    )
+
+
+OF_TENSORS = {
+    each.__name__: each for each in (mixed_indices, blocks_before_partitions, dynamic_index)
+}

@@ -6,8 +6,7 @@ loop variable as a number: it raises Unroll, and the kernel is traced again with
 
 from neuron_sim import _core
 
-from .refusals import depends_on_loops
-
+from .errors import Unroll
 
 Loop = _core.CountedLoop
 """A symbolic variable: start + step * (0 .. trip_count - 1).
@@ -43,7 +42,7 @@ class Expression(_core.IndexExpression):
             raise ValueError(
                 "Control-flow depending on `nl.arange` or `nl.mgrid` is not supported."
             )
-        raise depends_on_loops((self,))
+        raise Unroll(loop.key for loop in self.terms)
 
     def _with_tensor_or_float(self, other, operation: str):
         """Arithmetic with non-indices: a float needs the number, a tensor handles it."""

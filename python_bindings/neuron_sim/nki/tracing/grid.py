@@ -1,5 +1,7 @@
 """Grids of kernel instances and a kernel's queries about its place in one."""
 
+import math
+
 from .active import current
 
 
@@ -22,10 +24,7 @@ def nc(count: int) -> CoreDimension:
 
 def spmd_dim(*parts) -> int:
     """One dimension of a grid from several; instances run one after another on any of them."""
-    count = 1
-    for part in parts:
-        count = count * int(part)
-    return count
+    return math.prod(int(part) for part in parts)
 
 
 def grid_of(key) -> tuple:
@@ -53,10 +52,7 @@ def num_programs(axes=None):
     """The sizes of dimensions of the grid: an int for one axis, a tuple for several."""
     grid = current().grid
     if axes is None:
-        count = 1
-        for size in grid:
-            count *= size
-        return count
+        return math.prod(grid)
     if isinstance(axes, (tuple, list)):
         return tuple([num_programs(axis) for axis in axes])
     if not grid and axes == 0:
@@ -69,14 +65,3 @@ def num_programs(axes=None):
 def program_ndim() -> int:
     """Number of dimensions of the grid."""
     return len(current().grid)
-
-
-__all__ = [
-    "CoreDimension",
-    "grid_of",
-    "nc",
-    "num_programs",
-    "program_id",
-    "program_ndim",
-    "spmd_dim",
-]

@@ -8,10 +8,9 @@ from . import patterns
 from .control_flow.register_indices import is_register, split_register
 from .dynamic import DynamicIndex
 from .dynamic import DynamicSlice as Pointed
+from .errors import dynamic_index, mixed_indices
 from .expression import Expression
 from .mask import Mask, boxes
-from .refusals import dynamic_index, mixed_indices
-
 
 DynamicSlice = _core.DynamicSlice
 

@@ -52,7 +52,7 @@ class Mask(_core.IndexMask):
 
     def __bool__(self) -> bool:
         """For `if`: uniform conditions have a value, others unroll the loops they depend on."""
-        pending: dict = {}
+        pending: list = []
         for condition in self.conditions:
             low, high = condition.bounds()
             if high < 0:
@@ -61,9 +61,9 @@ class Mask(_core.IndexMask):
                 if condition.shape and not _joined_with_and():
                     condition.as_number()
                 elif not condition.shape:
-                    pending.update({loop.key: None for loop in condition.terms})
+                    pending += [loop.key for loop in condition.terms]
         if pending:
-            raise Unroll(list(pending))
+            raise Unroll(pending)
         return True
 
     def __setitem__(self, index, value):

@@ -1,15 +1,35 @@
 """Methods of tensors that both languages have."""
 
+import math
+
 from neuron_sim import _core
 
 from .dtypes import dtype_of
 
+product = math.prod
 
-def _product(sizes) -> int:
-    count = 1
-    for size in sizes:
-        count *= size
-    return count
+
+def refused(tensor, what: str, why: str, kind: type[Exception] = ValueError) -> Exception:
+    """The error of a view that a tensor does not have."""
+    return kind(f"{what} of '{tensor.describe()}': {why}")
+
+
+def with_index(result, index, rows: int, stride: int):
+    """The result, of which a tile holds the indices in a dimension of `rows`, `stride` apart."""
+    result.index, result.index_rows, result.index_stride = index, rows, stride
+    return result
+
+
+def keep_index(tensor, result):
+    """The result, with the index of the tensor that it is a view of."""
+    if tensor.index is None:
+        return result
+    return with_index(result, tensor.index, tensor.index_rows, tensor.index_stride)
+
+
+def same_elements(a, b) -> bool:
+    """Whether two tensors of one storage are the same elements in the same order."""
+    return a.dtype is b.dtype and a.is_same_view(b)
 
 
 def dense_strides(shape) -> tuple:
@@ -27,19 +47,19 @@ def view(tensor, dtype):
 
 
 def reinterpreted(tensor, dtype):
-    """A view of the bytes as another dtype; the last dimension scales with the element size."""
+    """view() of a DType."""
     tensor.settle()
     old, new = tensor.dtype.itemsize, dtype.itemsize
     shape, strides = tensor.shape, tensor.steps
     if old != new:
         shape, strides = _scaled(tensor, old, new)
-    offset = tensor.start
+    offset, rest = tensor.start, 0
     if old > new:
         offset = offset * (old // new)
     elif new > old:
         offset, rest = divmod(offset, new // old)
-        if rest:
-            raise ValueError(f"view of '{tensor.describe()}' as {dtype}: its start is not aligned.")
+    if rest:
+        raise ValueError(f"view of '{tensor.describe()}' as {dtype}: its start is not aligned.")
     result = tensor.derived(shape, strides, tensor.axis, tensor.partition, offset)
     result.dtype = dtype
     return result
@@ -52,17 +72,13 @@ def _scaled(tensor, old: int, new: int) -> tuple:
             f"view of '{tensor.describe()}' with elements of {new} bytes: the bytes of the last "
             "dimension must be contiguous and a whole number of elements."
         )
-    strides = []
-    for d, stride in enumerate(tensor.steps[:-1]):
-        if d == tensor.axis:
-            strides.append(stride)
-        elif stride * old % new:
-            raise ValueError(
-                f"view of '{tensor.describe()}': stride {stride} of dimension {d} is not a whole "
-                f"number of elements of {new} bytes."
-            )
-        else:
-            strides.append(stride * old // new)
+    strides = list(tensor.steps[:-1])
+    for d, stride in enumerate(strides):
+        if d != tensor.axis:
+            strides[d], rest = divmod(stride * old, new)
+            if rest:
+                why = f"stride {stride} of dimension {d} is not a whole number of elements"
+                raise refused(tensor, "view", f"{why} of {new} bytes.")
     return (*outer, last * old // new), (*strides, 1)
 
 
@@ -72,49 +88,42 @@ def reshape(tensor, *sizes, shape=None):
     ValueError when the strides do not allow it without moving elements.
     """
     tensor.settle()
-    if shape is not None:
-        sizes = tuple(shape)
-    elif len(sizes) == 1 and not isinstance(sizes[0], int):
-        sizes = tuple(sizes[0])
-    sizes = _with_inferred(tensor, [int(size) for size in sizes])
-    if _product(sizes) != tensor.size:
-        raise ValueError(
-            f"cannot reshape tensor '{tensor.describe()}' to {list(sizes)}: the number of elements "
-            "differs."
-        )
+    if shape is None:
+        shape = sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+    sizes = tuple(with_inferred(tensor.size, [int(size) for size in shape]))
+    if product(sizes) != tensor.size:
+        raise _not_reshaped(tensor, sizes, "the number of elements differs.")
     axis = tensor.axis
     if axis is None:
         strides = _regrouped(tensor, tensor.shape, tensor.steps, sizes)
         return tensor.derived(sizes, strides, None, 0, tensor.start)
-    kept = tensor.shape[axis]
-    new_axis = _position_of_partitions(tensor, sizes, kept)
-    before = _regrouped(tensor, tensor.shape[:axis], tensor.steps[:axis], sizes[:new_axis])
-    after = _regrouped(
-        tensor, tensor.shape[axis + 1 :], tensor.steps[axis + 1 :], sizes[new_axis + 1 :]
-    )
+    new = _position_of_partitions(tensor, sizes, tensor.shape[axis])
+    before = _regrouped(tensor, tensor.shape[:axis], tensor.steps[:axis], sizes[:new])
+    after = _regrouped(tensor, tensor.shape[axis + 1 :], tensor.steps[axis + 1 :], sizes[new + 1 :])
     strides = (*before, tensor.steps[axis], *after)
-    return tensor.derived(sizes, strides, new_axis, tensor.partition, tensor.start)
+    return tensor.derived(sizes, strides, new, tensor.partition, tensor.start)
 
 
-def _with_inferred(tensor, sizes: list) -> tuple:
+def _not_reshaped(tensor, sizes, why: str) -> ValueError:
+    return ValueError(f"cannot reshape tensor '{tensor.describe()}' to {list(sizes)}: {why}")
+
+
+def with_inferred(count: int, sizes: list) -> list:
+    """The sizes, of which one may be -1, of that many elements."""
     if sizes.count(-1) == 1:
-        known = _product(size for size in sizes if size != -1)
-        sizes[sizes.index(-1)] = tensor.size // known if known else 0
-    return tuple(sizes)
+        known = -product(sizes)
+        sizes[sizes.index(-1)] = count // known if known else 0
+    return sizes
 
 
 def _position_of_partitions(tensor, sizes: tuple, kept: int) -> int:
     """Where the partition dimension is in a new shape: after the same number of blocks."""
-    blocks = _product(tensor.shape[: tensor.axis])
-    count = 1
+    blocks = product(tensor.shape[: tensor.axis])
     for position, size in enumerate(sizes):
-        if count == blocks and size == kept:
+        if size == kept and product(sizes[:position]) == blocks:
             return position
-        count *= size
-    raise ValueError(
-        f"cannot reshape tensor '{tensor.describe()}' to {list(sizes)}: the partition dimension "
-        f"of size {kept} cannot be split or merged."
-    )
+    why = f"the partition dimension of size {kept} cannot be split or merged."
+    raise _not_reshaped(tensor, sizes, why)
 
 
 def _regrouped(tensor, shape, strides, sizes) -> tuple:
@@ -131,10 +140,7 @@ def _regrouped(tensor, shape, strides, sizes) -> tuple:
             stride, left = runs.pop()
             step = stride
         if left % size:
-            raise ValueError(
-                f"cannot reshape tensor '{tensor.describe()}' to {list(sizes)}: its elements are "
-                "not adjacent in memory."
-            )
+            raise _not_reshaped(tensor, sizes, "its elements are not adjacent in memory.")
         result.append(step)
         step *= size
         left //= size
@@ -147,36 +153,24 @@ def broadcast_free(tensor, sizes):
     sizes = tuple(sizes)
     missing = len(sizes) - len(tensor.shape)
     lead = 0 if tensor.axis is None else tensor.axis + 1
-    if missing < 0:
-        raise _not_broadcast(tensor, sizes)
     shape = tensor.shape[:lead] + (1,) * missing + tensor.shape[lead:]
     strides = tensor.steps[:lead] + (0,) * missing + tensor.steps[lead:]
-    result = []
-    for d, (old, new) in enumerate(zip(shape, sizes, strict=True)):
-        if old == new:
-            result.append(strides[d])
-        elif old == 1 and d >= lead:
-            result.append(0)
-        else:
-            raise _not_broadcast(tensor, sizes)
-    return tensor.derived(sizes, tuple(result), tensor.axis, tensor.partition, tensor.start)
-
-
-def _not_broadcast(tensor, sizes) -> ValueError:
-    return ValueError(f"cannot broadcast tensor '{tensor.describe()}' to shape {list(sizes)}.")
+    pairs = list(zip(shape, sizes, strict=missing >= 0))
+    stretched = [d for d, (old, new) in enumerate(pairs) if old != new]
+    if missing < 0 or any(d < lead or shape[d] != 1 for d in stretched):
+        raise ValueError(f"cannot broadcast tensor '{tensor.describe()}' to shape {list(sizes)}.")
+    steps = tuple([0 if d in stretched else step for d, step in enumerate(strides)])
+    return tensor.derived(sizes, steps, tensor.axis, tensor.partition, tensor.start)
 
 
 def expand_dims(tensor, axis):
     """A dimension of size 1 at `axis`, which on chip is after the partition dimension."""
     tensor.settle()
-    axes = (axis,) if isinstance(axis, int) else tuple(axis)
     shape, strides = list(tensor.shape), list(tensor.steps)
-    for each in axes:
+    for each in (axis,) if isinstance(axis, int) else tuple(axis):
         position = each + len(shape) + 1 if each < 0 else each
         if position > len(shape) or (tensor.axis is not None and position <= tensor.axis):
-            raise ValueError(
-                f"expand_dims of '{tensor.describe()}': no dimension can be added at {each}."
-            )
+            raise refused(tensor, "expand_dims", f"no dimension can be added at {each}.")
         shape.insert(position, 1)
         strides.insert(position, 0)
     return tensor.derived(tuple(shape), tuple(strides), tensor.axis, tensor.partition, tensor.start)

@@ -1,6 +1,5 @@
 """Movement between HBM and tiles: load, store, load_transpose2d of both languages."""
 
-from . import dtypes
 from .active import current
 from .control_flow.dependences import output_dependencies
 from .dtypes import dtype_of
@@ -228,16 +227,3 @@ def _turned(tile: Tensor) -> Tensor:
 def transposed(tensor: Tensor) -> Tensor:
     """The dimensions of an HBM tensor [a, b] exchanged."""
     return tensor.derived(tensor.shape[::-1], tensor.steps[::-1], None, 0, tensor.start)
-
-
-__all__ = [
-    "dma",
-    "dtypes",
-    "fill",
-    "in_hbm",
-    "load",
-    "load_transpose2d",
-    "store",
-    "transposed",
-    "writable",
-]

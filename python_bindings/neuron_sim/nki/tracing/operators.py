@@ -4,8 +4,7 @@ from typing import Any
 
 from neuron_sim import _core
 
-from . import dtypes
-from .access import same_access
+from . import dtypes, methods
 from .active import current
 from .dtypes import DType, promote
 from .expression import Expression
@@ -90,7 +89,7 @@ def assign(target: Tensor, value: Any, cut: list | None = None) -> None:
             trace.builder.dma_copy(target.access, filled.access)
         return
     on_chip(value, "src", "copy")
-    if value.storage is target.storage and same_access(target, value):
+    if value.storage is target.storage and methods.same_elements(target, value):
         return
     TENSOR_COPY(target, fitted(target, value))
 

@@ -38,15 +38,8 @@ def is_indirect(tensor) -> bool:
     return tensor.index is not None or tensor.register is not None
 
 
-def ap(
-    tensor,
-    pattern,
-    offset=None,
-    scalar_offset=None,
-    vector_offset=None,
-    indirect_dim: int = 0,
-    dtype=None,
-):
+def ap(tensor, pattern, offset=None, scalar_offset=None, vector_offset=None,
+       indirect_dim: int = 0, dtype=None):  # fmt: skip
     """The pattern [[step, size], ...] on the storage, whatever view this is called on.
 
     Steps and offset count elements of `dtype` in row-major order. On chip the first step is the
@@ -71,23 +64,18 @@ def ap(
     if vector_offset is not None:
         if indirect_dim != 0:
             raise ValueError(f"ap: vector_offset needs indirect_dim 0, not {indirect_dim}.")
-        result.index = vector_offset
-        result.index_rows, result.index_stride = tensor.shape[0], tensor.steps[0]
+        return methods.with_index(result, vector_offset, tensor.shape[0], tensor.steps[0])
     return result
 
 
 def _indirect_step(tensor, indirect_dim: int) -> int:
     """Elements between two indices of a dimension of the tensor that `ap` is called on."""
     if not 0 <= indirect_dim < len(tensor.shape):
-        raise IndexError(
-            f"ap of '{tensor.describe()}': indirect_dim {indirect_dim} does not exist; it has "
-            f"{len(tensor.shape)} dimensions."
-        )
+        why = f"indirect_dim {indirect_dim} does not exist; it has {len(tensor.shape)} dimensions."
+        raise methods.refused(tensor, "ap", why, IndexError)
     if indirect_dim == tensor.axis:
-        raise ValueError(
-            f"ap of '{tensor.describe()}': dimension {indirect_dim} is the partition dimension, "
-            "which has no dynamic index."
-        )
+        why = f"dimension {indirect_dim} is the partition dimension, which has no dynamic index."
+        raise methods.refused(tensor, "ap", why)
     return tensor.steps[indirect_dim]
 
 
@@ -102,7 +90,7 @@ def moved(tensor, index, step: int, dtype):
         start = tensor.start + index * (scale // tensor.dtype.itemsize)
         return tensor.derived(tensor.shape, tensor.steps, tensor.axis, tensor.partition, start)
     if is_indirect(tensor):
-        raise ValueError(f"select of '{tensor.describe()}': the view is indirect already.")
+        raise methods.refused(tensor, "select", "the view is indirect already.")
     if hasattr(index, "storage") and index.size != 1:
         raise ValueError(
             f"the dynamic index '{index.describe()}' of tensor `{tensor.name}` has {index.size} "
@@ -126,6 +114,5 @@ def _begin(tensor, base, pattern, offset_elements):
     (step, size), *_ = pattern
     if base.axis is not None and size != 1 and step != base.row:
         return 0  # counts in the view
-    if base is tensor:
-        return offset(tensor)
-    return offset(tensor) * tensor.dtype.itemsize // base.dtype.itemsize
+    first = offset(tensor)
+    return first if base is tensor else first * tensor.dtype.itemsize // base.dtype.itemsize

@@ -10,29 +10,26 @@ from typing import Any
 
 from neuron_sim import _core
 
-from . import access
-from .access import NotOnePattern
+from . import methods
 from .instructions import TENSOR_COPY
+
+NotOnePattern = _core.NotOnePattern
+"""A tensor that no single access pattern describes, a ValueError."""
 
 ELEMENTWISE: Any = _core.elementwise_instructions()
 
 
 def is_wide(tensor) -> bool:
     """Whether no single access pattern describes the tensor."""
-    steps, shape = tensor.steps, tensor.shape
-    if min(steps) < 0:
-        return True
-    return _excess(tensor, steps, range(len(shape))) > 0
+    steps = tensor.steps
+    return min(steps) < 0 or _excess(tensor, steps, range(len(steps))) > 0
 
 
 def dense(tensor):
     """The tensor, or a copy of it in a new tile when it has no access pattern."""
     if getattr(tensor, "axis", None) is None or tensor.settle().axis or not is_wide(tensor):
         return tensor
-    trace = tensor.storage.trace
-    tile = trace.tile(tensor.shape, tensor.dtype, name=f"{tensor.name}_copy")
-    in_parts(TENSOR_COPY, tile, tensor)
-    return tile
+    return _copied(tensor)
 
 
 def emit_in_parts(instruction: Any, operands: tuple, error: Exception) -> None:
@@ -46,12 +43,10 @@ def emit_in_parts(instruction: Any, operands: tuple, error: Exception) -> None:
         return
     sources = [dense(each) if hasattr(each, "storage") else each for each in operands[1:]]
     dst = operands[0]
-    if not is_wide(dst):
-        instruction(dst, *sources)
-        return
-    tile = dst.storage.trace.tile(dst.shape, dst.dtype, name=f"{dst.name}_copy")
+    tile = _tile_like(dst) if is_wide(dst) else dst
     instruction(tile, *sources)
-    in_parts(TENSOR_COPY, dst, tile)
+    if tile is not dst:
+        in_parts(TENSOR_COPY, dst, tile)
 
 
 def in_parts(emit, *operands: Any, otherwise: Exception | None = None) -> None:
@@ -69,12 +64,12 @@ def in_parts(emit, *operands: Any, otherwise: Exception | None = None) -> None:
         if hasattr(each, "storage") and each.size == size and each.axis in (None, 0)
     ]
     tensors = []
-    shape = _shape_of(*[operands[k] for k in positions])
+    shape = max((operands[k].shape for k in positions), key=len)  # that of the others, too
     if otherwise is not None and not any(is_wide(operands[k]) for k in positions):
         raise otherwise
     for k in positions:
         each = operands[k]
-        if k and each.storage is dst.storage and not access.same_access(each, dst):
+        if k and each.storage is dst.storage and not methods.same_elements(each, dst):
             each = _copied(each)
         tensors.append(_forwards_checked(each, shape, otherwise))
     for parts in _pieces(tensors, shape):
@@ -82,11 +77,6 @@ def in_parts(emit, *operands: Any, otherwise: Exception | None = None) -> None:
         for k, part in zip(positions, parts, strict=True):
             values[k] = part
         emit(*values)
-
-
-def _shape_of(*tensors) -> tuple:
-    """The shape of the tensor with most dimensions, into which the others are brought."""
-    return max((each.shape for each in tensors), key=len)
 
 
 def _forwards_checked(tensor, shape: tuple, otherwise):
@@ -103,8 +93,12 @@ def _forwards_checked(tensor, shape: tuple, otherwise):
         ) from None
 
 
+def _tile_like(tensor):
+    return tensor.storage.trace.tile(tensor.shape, tensor.dtype, name=f"{tensor.name}_copy")
+
+
 def _copied(tensor):
-    tile = tensor.storage.trace.tile(tensor.shape, tensor.dtype, name=f"{tensor.name}_copy")
+    tile = _tile_like(tensor)
     in_parts(TENSOR_COPY, tile, tensor)
     return tile
 
@@ -152,27 +146,25 @@ def _part(tensor, kept: tuple, steps: list, start, index: list):
     taken = {d for d, _ in index}
     forwards = tuple([1 if d in taken else step for d, step in enumerate(steps)])
     result = tensor.same_storage(kept, forwards, tensor.axis, partition, start)
-    if tensor.index is not None:
-        result.index = tensor.index
-        result.index_rows, result.index_stride = tensor.index_rows, tensor.index_stride
-    return result
+    return methods.keep_index(tensor, result)
+
+
+def _first_free(tensor) -> int:
+    return 1 if tensor.axis == 0 or tensor.index is not None else 0
 
 
 def _excess(tensor, steps, dimensions) -> int:
     """Dimensions that the pattern along `dimensions` has in excess of an instruction's limit."""
-    first = 1 if tensor.axis == 0 or tensor.index is not None else 0
+    first = _first_free(tensor)
     pairs = [(steps[d], tensor.shape[d]) for d in dimensions if d >= first]
     return len(_core.merged(pairs)) - (_core.MAXIMUM_RANK - first)
 
 
 def _best(tensor, steps: list, left: list, excess: int) -> int:
     """The dimension whose indices become instructions: the smallest one that helps."""
-    first = 1 if tensor.axis == 0 or tensor.index is not None else 0
-    candidates = [d for d in left if d >= first and tensor.shape[d] > 1]
-    helping = [
-        d for d in candidates if _excess(tensor, steps, [e for e in left if e != d]) < excess
-    ]
-    return min(helping or candidates, key=lambda d: tensor.shape[d])
+    candidates = [d for d in left if d >= _first_free(tensor) and tensor.shape[d] > 1]
 
+    def helps(d: int) -> bool:
+        return _excess(tensor, steps, [each for each in left if each != d]) < excess
 
-__all__ = ["NotOnePattern", "dense", "in_parts", "is_wide"]
+    return min(list(filter(helps, candidates)) or candidates, key=tensor.shape.__getitem__)

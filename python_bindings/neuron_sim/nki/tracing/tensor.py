@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from neuron_sim import _core
 
-from . import access, eager, indexing, methods, patterns, refusals, views
+from . import eager, errors, indexing, methods, patterns, views
 from .control_flow import while_loops
 from .dtypes import WIDENED, DType, bool_, dtype_of
 from .errors import Retrace
@@ -56,10 +56,18 @@ class Tensor(_core.TensorPattern):
     __hash__ = object.__hash__
 
     def _at_register(self, view):
-        return access.at_register(self, view)
+        """The view with an address that is known when the kernel runs: from a register, or from a
+        tile of one element that is loaded into one right before."""
+        source, scale = self.register
+        number = getattr(source, "index", None)
+        if hasattr(source, "storage"):
+            trace = self.storage.trace
+            number = trace.control.scratch_register()
+            trace.builder.register_load(number, source.access)
+        return view.at_register(number, scale)
 
     def _refusal(self, reason: str) -> Exception:
-        return refusals.OF_TENSORS[reason](self)
+        return errors.OF_TENSORS[reason](self)
 
     @property
     def name(self) -> str:
@@ -68,10 +76,7 @@ class Tensor(_core.TensorPattern):
     @property
     def size(self) -> int:
         """Number of elements."""
-        count = 1
-        for each in self.shape:
-            count *= each
-        return count
+        return methods.product(self.shape)
 
     @property
     def strides(self) -> tuple:

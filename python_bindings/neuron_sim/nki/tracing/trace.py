@@ -1,6 +1,7 @@
 """Trace: one kernel while it is turned into a program."""
 
 import sys
+from functools import partial
 from typing import Any
 
 from neuron_sim import _core
@@ -177,16 +178,14 @@ class Trace(_core.TraceState):
 
     def open_scope(self) -> None:
         """Tiles made from now on live until close_scope()."""
-        if self._pending is not None:
-            self.settle()
+        self.settle()
         scope = self.next_scope
         self.next_scope += 1
         self.scopes.add(scope)
         self.open_scopes.append(scope)
 
     def close_scope(self) -> None:
-        if self._pending is not None:
-            self.settle()
+        self.settle()
         self.scopes.discard(self.open_scopes.pop())
 
     def leave_scope(self) -> None:
@@ -200,8 +199,7 @@ class Trace(_core.TraceState):
 
     def open_loop(self, key, name: str, kind: str, trips: int) -> Loop:
         """A counted loop; its variable is symbolic. The body is not a scope yet: open_scope()."""
-        if self._pending is not None:
-            self.settle()
+        self.settle()
         level = len(self.loops) + len(self.control.loops)
         if level >= MAXIMUM_LOOP_DEPTH:
             raise Unroll([key])
@@ -214,8 +212,7 @@ class Trace(_core.TraceState):
         return loop
 
     def close_loop(self) -> None:
-        if self._pending is not None:
-            self.settle()
+        self.settle()
         self.claims.close_loop(self.loops.pop().kind)
         self._builder.close_loop()
 
@@ -259,15 +256,9 @@ def masked_result(
     """
     wanted = default if dtype is None else dtype_of(dtype)
     cut = None if mask is None else boxes(mask, tuple(shape))
-    if cut is None:
-        return current().result(shape, wanted, memory, emit, False, dtype is not None, tiles)
-    return current().result(
-        shape,
-        wanted,
-        memory,
-        InBoxes(cut, lambda dst: in_parts(cut, emit, dst, *tiles)),
-        explicit=dtype is not None,
-    )
+    if cut is not None:
+        emit = InBoxes(cut, partial(in_parts, cut, emit))
+    return current().result(shape, wanted, memory, emit, False, dtype is not None, tiles)
 
 
 _core.connect_tracing(

@@ -2,49 +2,56 @@
 
 from . import methods, patterns
 from .control_flow.registers import VirtualRegister
+from .methods import refused
 
 _slice = slice
 
 
-def _dimension(tensor, dim: int, what: str) -> int:
-    position = dim + len(tensor.shape) if dim < 0 else dim
-    if not 0 <= position < len(tensor.shape):
-        raise IndexError(
-            f"{what} of '{tensor.describe()}': dimension {dim} does not exist; it has "
-            f"{len(tensor.shape)}."
-        )
+def _dimension(tensor, dim: int, what: str, stays: bool = False) -> int:
+    """The number of a dimension of a tensor, which gets a storage. `stays`: it is not to be the
+    partition dimension."""
+    rank = len(tensor.settle().shape)
+    position = dim + rank if dim < 0 else dim
+    if not 0 <= position < rank:
+        why = f"dimension {dim} does not exist; it has {rank}."
+        raise refused(tensor, what, why, IndexError)
+    if stays:
+        _not_partitions(tensor, position, what)
     return position
 
 
 def _not_partitions(tensor, position: int, what: str) -> None:
     if position == 0 and (tensor.axis == 0 or tensor.index is not None):
-        raise ValueError(
-            f"{what} of '{tensor.describe()}': dimension 0 is the partition dimension, which stays "
-            "as it is."
-        )
+        why = "dimension 0 is the partition dimension, which stays as it is."
+        raise refused(tensor, what, why)
 
 
-def _with(tensor, shape, steps):
+def _not_indirect(tensor, what: str) -> None:
+    if patterns.is_indirect(tensor):
+        raise refused(tensor, what, "the view is indirect already.")
+
+
+def _dimensions(tensor) -> list:
+    """(size, step) of each."""
+    return list(zip(tensor.settle().shape, tensor.steps, strict=True))
+
+
+def _with(tensor, dimensions: list):
     """A view from the same start with other free dimensions; an indirect view stays one."""
-    result = tensor.derived(tuple(shape), tuple(steps), tensor.axis, tensor.partition, tensor.start)
-    _keep_index(tensor, result)
-    return result
+    shape, steps = zip(*dimensions, strict=True) if dimensions else ((), ())
+    result = tensor.derived(shape, steps, tensor.axis, tensor.partition, tensor.start)
+    return methods.keep_index(tensor, result)
 
 
-def _keep_index(tensor, result) -> None:
-    if tensor.index is not None:
-        result.index = tensor.index
-        result.index_rows, result.index_stride = tensor.index_rows, tensor.index_stride
+def _indexed(tensor, position: int, item):
+    """tensor[item] in one dimension."""
+    return tensor.indexed((_slice(None),) * position + (item,))
 
 
 def slice_(tensor, dim: int, start, end, step: int = 1):
     """Elements start, start + step, ... before `end` of one dimension."""
-    position = _dimension(tensor.settle(), dim, "slice")
-    if patterns.is_indirect(tensor):
-        _not_partitions(tensor, position, "slice")
-    result = tensor.indexed((_slice(None),) * position + (_slice(start, end, step),))
-    _keep_index(tensor, result)
-    return result
+    position = _dimension(tensor, dim, "slice", patterns.is_indirect(tensor))
+    return methods.keep_index(tensor, _indexed(tensor, position, _slice(start, end, step)))
 
 
 def select(tensor, dim: int, index):
@@ -52,20 +59,15 @@ def select(tensor, dim: int, index):
 
     An index that is a tile of one element, or a register, is read when the kernel runs.
     """
-    position = _dimension(tensor.settle(), dim, "select")
+    position = _dimension(tensor, dim, "select")
     if not hasattr(index, "storage") and not isinstance(index, VirtualRegister):
         if patterns.is_indirect(tensor):
             _not_partitions(tensor, position, "select")
-        result = tensor.indexed((_slice(None),) * position + (index,))
-        _keep_index(tensor, result)
-        return result
-    if patterns.is_indirect(tensor):
-        raise ValueError(f"select of '{tensor.describe()}': the view is indirect already.")
+        return methods.keep_index(tensor, _indexed(tensor, position, index))
+    _not_indirect(tensor, "select")
     if tensor.axis == position:
-        raise ValueError(
-            f"select of '{tensor.describe()}': the partition dimension has no dynamic index."
-        )
-    result = tensor.indexed((_slice(None),) * position + (0,))
+        raise refused(tensor, "select", "the partition dimension has no dynamic index.")
+    result = _indexed(tensor, position, 0)
     return patterns.moved(result, index, tensor.steps[position], tensor.dtype)
 
 
@@ -73,17 +75,13 @@ def vector_select(tensor, dim: int, vector_offset):
     """Row vector_offset[p] of an HBM tensor in partition p."""
     tensor.settle()
     if dim != 0 or tensor.axis is not None:
-        raise ValueError(
-            f"vector_select of '{tensor.describe()}': only dimension 0 of a tensor in hbm can be "
-            f"selected, not dimension {dim} in {tensor.memory}."
-        )
-    if patterns.is_indirect(tensor):
-        raise ValueError(f"vector_select of '{tensor.describe()}': the view is indirect already.")
+        why = "only dimension 0 of a tensor in hbm can be selected"
+        why = f"{why}, not dimension {dim} in {tensor.memory}."
+        raise refused(tensor, "vector_select", why)
+    _not_indirect(tensor, "vector_select")
     shape = (vector_offset.shape[0], *tensor.shape[1:])
     result = tensor.derived(shape, tensor.steps, None, 0, tensor.start)
-    result.index = vector_offset
-    result.index_rows, result.index_stride = tensor.shape[0], tensor.steps[0]
-    return result
+    return methods.with_index(result, vector_offset, tensor.shape[0], tensor.steps[0])
 
 
 def indirect(tensor, index, num_elem=None):
@@ -96,138 +94,109 @@ def indirect(tensor, index, num_elem=None):
 
 def permute(tensor, dims):
     """Dimensions in another order; the partition dimension stays first."""
-    tensor.settle()
-    dims = tuple(dims)
-    if sorted(dims) != list(range(len(tensor.shape))):
-        raise ValueError(
-            f"permute of '{tensor.describe()}': {list(dims)} does not name each of its dimensions "
-            "once."
-        )
+    old, dims = _dimensions(tensor), tuple(dims)
+    if sorted(dims) != list(range(len(old))):
+        why = f"{list(dims)} does not name each of its dimensions once."
+        raise refused(tensor, "permute", why)
     if dims[0] != 0:
         _not_partitions(tensor, 0, "permute")
-    return _with(tensor, [tensor.shape[d] for d in dims], [tensor.steps[d] for d in dims])
+    return _with(tensor, [old[d] for d in dims])
+
+
+def _of_size_1(tensor, dim: int, what: str) -> int:
+    """The number of a dimension of size 1."""
+    position = _dimension(tensor, dim, what, stays=True)
+    if tensor.shape[position] != 1:
+        raise refused(tensor, what, f"dimension {dim} has size {tensor.shape[position]}, not 1.")
+    return position
 
 
 def broadcast(tensor, dim: int, size: int):
     """A dimension of size 1 repeated `size` times."""
-    position = _dimension(tensor.settle(), dim, "broadcast")
-    _not_partitions(tensor, position, "broadcast")
-    if tensor.shape[position] != 1:
-        raise ValueError(
-            f"broadcast of '{tensor.describe()}': dimension {dim} has size "
-            f"{tensor.shape[position]}, not 1."
-        )
-    shape, steps = list(tensor.shape), list(tensor.steps)
-    shape[position], steps[position] = size, 0
-    return _with(tensor, shape, steps)
+    position, dimensions = _of_size_1(tensor, dim, "broadcast"), _dimensions(tensor)
+    dimensions[position] = (size, 0)
+    return _with(tensor, dimensions)
 
 
 def expand_dim(tensor, dim: int):
     """A new dimension of size 1 before `dim`."""
-    tensor.settle()
-    position = dim + len(tensor.shape) + 1 if dim < 0 else dim
+    dimensions = _dimensions(tensor)
+    position = dim + len(dimensions) + 1 if dim < 0 else dim
     _not_partitions(tensor, position, "expand_dim")
-    if not 0 <= position <= len(tensor.shape):
-        raise IndexError(f"expand_dim of '{tensor.describe()}': dimension {dim} cannot be added.")
-    shape, steps = list(tensor.shape), list(tensor.steps)
-    shape.insert(position, 1)
-    steps.insert(position, 0)
-    return _with(tensor, shape, steps)
+    if not 0 <= position <= len(dimensions):
+        why = f"dimension {dim} cannot be added."
+        raise refused(tensor, "expand_dim", why, IndexError)
+    dimensions.insert(position, (1, 0))
+    return _with(tensor, dimensions)
 
 
 def squeeze_dim(tensor, dim: int):
     """A dimension of size 1 removed."""
-    position = _dimension(tensor.settle(), dim, "squeeze_dim")
-    _not_partitions(tensor, position, "squeeze_dim")
-    if tensor.shape[position] != 1:
-        raise ValueError(
-            f"squeeze_dim of '{tensor.describe()}': dimension {dim} has size "
-            f"{tensor.shape[position]}, not 1."
-        )
-    shape, steps = list(tensor.shape), list(tensor.steps)
-    del shape[position], steps[position]
-    return _with(tensor, shape, steps)
+    position, dimensions = _of_size_1(tensor, dim, "squeeze_dim"), _dimensions(tensor)
+    del dimensions[position]
+    return _with(tensor, dimensions)
 
 
 def reshape_dim(tensor, dim: int, shape):
     """A dimension split into several; one size may be -1."""
-    position = _dimension(tensor.settle(), dim, "reshape_dim")
-    size = tensor.shape[position]
-    sizes = [int(each) for each in shape]
-    known = 1
-    for each in sizes:
-        known *= each if each != -1 else 1
-    if sizes.count(-1) == 1 and known:
-        sizes[sizes.index(-1)] = size // known
-        known *= size // known
-    if known != size or -1 in sizes:
-        raise ValueError(
-            f"reshape_dim of '{tensor.describe()}': {list(shape)} is not the size of dimension "
-            f"{dim}."
-        )
+    position = _dimension(tensor, dim, "reshape_dim")
+    dimensions = _dimensions(tensor)
+    size, step = dimensions[position]
+    sizes = methods.with_inferred(size, [int(each) for each in shape])
+    if methods.product(sizes) != size or -1 in sizes:
+        why = f"{list(shape)} is not the size of dimension {dim}."
+        raise refused(tensor, "reshape_dim", why)
     if len(sizes) > 1:
         _not_partitions(tensor, position, "reshape_dim")
-    steps = [dense_stride * tensor.steps[position] for dense_stride in methods.dense_strides(sizes)]
-    return _with(
-        tensor,
-        tensor.shape[:position] + tuple(sizes) + tensor.shape[position + 1 :],
-        tensor.steps[:position] + tuple(steps) + tensor.steps[position + 1 :],
-    )
+    steps = [step * each for each in methods.dense_strides(sizes)]
+    dimensions[position : position + 1] = zip(sizes, steps, strict=True)
+    return _with(tensor, dimensions)
 
 
 def flatten_dims(tensor, start_dim: int, end_dim: int):
     """Dimensions start_dim .. end_dim, adjacent in memory, merged into one."""
-    first = _dimension(tensor.settle(), start_dim, "flatten_dims")
+    first = _dimension(tensor, start_dim, "flatten_dims")
     last = _dimension(tensor, end_dim, "flatten_dims")
     if last > first:
         _not_partitions(tensor, first, "flatten_dims")
-    step = tensor.steps[last]
-    size = tensor.shape[last]
+    dimensions = _dimensions(tensor)
+    size, step = dimensions[last]
     for d in range(last - 1, first - 1, -1):
-        if tensor.shape[d] != 1 and size != 1 and tensor.steps[d] != step * size:
-            raise ValueError(
-                f"flatten_dims of '{tensor.describe()}': dimensions {d} and {d + 1} are not "
-                "contiguous in memory."
-            )
-        step = tensor.steps[d] if size == 1 else step
-        size *= tensor.shape[d]
-    return _with(
-        tensor,
-        (*tensor.shape[:first], size, *tensor.shape[last + 1 :]),
-        (*tensor.steps[:first], step, *tensor.steps[last + 1 :]),
-    )
+        outer, outer_step = dimensions[d]
+        if outer != 1 and size != 1 and outer_step != step * size:
+            why = f"dimensions {d} and {d + 1} are not contiguous in memory."
+            raise refused(tensor, "flatten_dims", why)
+        step = outer_step if size == 1 else step
+        size *= outer
+    return _with(tensor, [*dimensions[:first], (size, step), *dimensions[last + 1 :]])
+
+
+def _names(entry) -> tuple:
+    """Those of an entry of a pattern: a name, or several of dimensions that are merged."""
+    return (entry,) if isinstance(entry, str) else tuple(entry)
 
 
 def rearrange(tensor, src_pattern, dst_pattern, fixed_sizes=None):
     """Dimensions split, reordered and merged by name: ('b', ('h', 'w')) -> ('b', 'w', 'h')."""
-    tensor.settle()
     sizes = dict(fixed_sizes or {})
-    if len(src_pattern) != len(tensor.shape):
-        raise ValueError(
-            f"rearrange of '{tensor.describe()}': {src_pattern} does not name {len(tensor.shape)} "
-            "dimensions."
-        )
+    if len(src_pattern) != len(tensor.settle().shape):
+        why = f"{src_pattern} does not name {len(tensor.shape)} dimensions."
+        raise refused(tensor, "rearrange", why)
     result = tensor
     names: list = []
-    for entry in src_pattern:
-        group = (entry,) if isinstance(entry, str) else tuple(entry)
+    for group in map(_names, src_pattern):
         if len(group) != 1:
             result = reshape_dim(result, len(names), [sizes.get(name, -1) for name in group])
         names.extend(group)
-    flat = [name for entry in dst_pattern
-            for name in ((entry,) if isinstance(entry, str) else entry)]  # fmt: skip
+    flat = [name for entry in dst_pattern for name in _names(entry)]
     if sorted(flat) != sorted(names) or len(set(names)) != len(names):
-        raise ValueError(
-            f"rearrange of '{tensor.describe()}': {dst_pattern} does not have the names of "
-            f"{src_pattern}."
-        )
+        why = f"{dst_pattern} does not have the names of {src_pattern}."
+        raise refused(tensor, "rearrange", why)
     result = permute(result, [names.index(name) for name in flat])
-    position = 0
-    for entry in dst_pattern:
-        count = 1 if isinstance(entry, str) else len(entry)
+    for position, entry in enumerate(dst_pattern):
+        count = len(_names(entry))
         if count == 0:
             result = expand_dim(result, position)
         elif count > 1:
             result = flatten_dims(result, position, position + count - 1)
-        position += 1
     return result

@@ -8,6 +8,7 @@ among those; one of an unrolled iteration has level -1, and a `group` that it sh
 iterations of one execution of its loop.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 _KINDS = {"affine": "loop", "program": "instance"}
@@ -36,43 +37,49 @@ class Claims:
             return self._entries
         return [each for each in self._entries if each[0] != "instance"]
 
+    @property
+    def instruction_count(self) -> int:
+        """Of the trace so far."""
+        return self._builder.instruction_count
+
+    def add(self, entry: tuple) -> None:
+        """Adds an entry."""
+        self._entries.append(entry)
+
     def open_loop(self, level: int, line: str) -> None:
         """A loop of the program was opened."""
-        self._open.append((self._builder.instruction_count, level, line))
+        self._open.append((self.instruction_count, level, line))
 
     def close_loop(self, kind: str) -> None:
         """The innermost loop ends; `kind` is that of expression.Loop."""
         first, level, line = self._open.pop()
         if kind in _KINDS:
-            end = self._builder.instruction_count
-            self._entries.append((_KINDS[kind], first, end, level, -1, -1, line))
+            self.add((_KINDS[kind], first, self.instruction_count, level, -1, -1, line))
 
     def iterations(self, kind: str, line: str) -> "Iterations":
         """One execution of an unrolled loop begins."""
         self._groups += 1
-        return Iterations(self, kind, self._groups, line)
+        return Iterations(self, kind, self._groups, line, self.instruction_count)
 
 
+@dataclass(slots=True)
 class Iterations:
     """The iterations of one execution of an unrolled loop."""
 
-    def __init__(self, claims: Claims, kind: str, group: int, line: str):
-        self._claims = claims
-        self._kind = kind
-        self._group = group
-        self._line = line
-        self._number = 0
-        self._first = claims._builder.instruction_count
+    claims: Claims
+    kind: str
+    group: int
+    line: str
+    first: int  # instruction of the current one
+    number: int = 0
 
     def next(self) -> None:
         """An iteration ends, and with it what it emitted."""
-        end = self._claims._builder.instruction_count
-        self.add(self._first, end, self._number)
-        self._first = end
-        self._number += 1
+        end = self.claims.instruction_count
+        self.add(self.first, end, self.number)
+        self.first, self.number = end, self.number + 1
 
     def add(self, first: int, end: int, number: int) -> None:
         """Iteration `number` emitted instructions [first, end)."""
         if end > first:
-            entry = (self._kind, first, end, -1, self._group, number, self._line)
-            self._claims._entries.append(entry)
+            self.claims.add((self.kind, first, end, -1, self.group, number, self.line))

@@ -4,29 +4,27 @@ A loop on a register is traced once, as a loop of the program that reads the reg
 kernel runs. Instructions have numbers, between which the kernel may ask for an order.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 from ..eager import refusal
 from ..errors import point_at_line
-from ..expression import Expression
 from .registers import VirtualRegister
 
 SCRATCH = 4  # registers for addresses out of tiles: more than an instruction has
 
 
+@dataclass(slots=True, eq=False)
 class RegisterLoop:
     """An open loop: its register, and its name in messages.
 
     `place`: of a `while` statement its frame and position; None for loops that a function opened.
     """
 
-    __slots__ = ("register", "line", "place", "nest")
-
-    def __init__(self, register: VirtualRegister, line: str, place: Any, nest: int):
-        self.register = register
-        self.line = line
-        self.place = place
-        self.nest = nest
+    register: VirtualRegister
+    line: str
+    place: Any
+    nest: int
 
 
 class Control:
@@ -59,9 +57,7 @@ class Control:
     def release(self, number: int, nest: int) -> None:
         """Nothing names a register any more. In a loop inside the one where it was taken, the
         next iteration may still read it: there it waits for the end of that loop."""
-        if nest != self._nest() and any(loop.nest == nest for loop in self.loops):
-            self._waiting.append((nest, number))
-        elif nest == 0 and self.loops:
+        if nest != self._nest() and (nest == 0 or any(loop.nest == nest for loop in self.loops)):
             self._waiting.append((nest, number))
         else:
             self._free.append(number)
@@ -162,6 +158,4 @@ class Control:
 
 def number_of(value: Any) -> int:
     """An int; of an index expression its value, for which its loop is unrolled."""
-    if isinstance(value, Expression):
-        return int(value)
     return value.__index__()

@@ -6,6 +6,7 @@ Python knows no such scope: it matters for variables read outside of a block tha
 """
 
 import ast
+from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
 
@@ -18,15 +19,13 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _leaks: dict[CodeType, dict[str, list[_Lines]]] = {}
 
 
+@dataclass(slots=True, eq=False)
 class BlockScope:
     """The lines of a block of some code; `scope`: the number of the scope around it."""
 
-    __slots__ = ("scope", "code", "lines")
-
-    def __init__(self, scope: int, code: CodeType, lines: _Lines):
-        self.scope = scope
-        self.code = code
-        self.lines = lines
+    scope: int
+    code: CodeType
+    lines: _Lines
 
     def holds(self, frame: FrameType | None) -> bool:
         """Whether the code of the block is inside of it now; True when it does not run."""
@@ -37,10 +36,8 @@ class BlockScope:
     def holds_line(self, line: str) -> bool:
         """Whether it holds a line `file:line` of the kernel; True for lines of other functions."""
         file, _, number = line.rpartition(":")
-        if file != self.code.co_filename:
-            return True
-        inside = _has_line(self.code, int(number))
-        return not inside or self._holds(int(number))
+        is_own = file == self.code.co_filename and _has_line(self.code, int(number))
+        return not is_own or self._holds(int(number))
 
     def _holds(self, line: int) -> bool:
         return self.lines[0] <= line <= self.lines[1]
@@ -93,13 +90,9 @@ def leaking(code: CodeType, names: dict[str, Any] | None = None) -> dict[str, li
     _visit(function.body, None, frozenset(), assigned, read)
     result: dict[str, list[_Lines]] = {}
     for name, blocks in assigned.items():
-        outside = [
-            lines
-            for lines in blocks
-            if any(not lines[0] <= line <= lines[1] for line in read.get(name, []))
-        ]
-        if outside:
-            result[name] = outside
+        for lines in blocks:
+            if any(not lines[0] <= line <= lines[1] for line in read.get(name, ())):
+                result.setdefault(name, []).append(lines)
     return result
 
 
