@@ -25,8 +25,8 @@ _COMPILED = "_orig_mod"
 
 _model: nn.Module | None = None
 """The model of paths_within()."""
-_names: dict[int, tuple[weakref.ref[nn.Module], dict[int, list[str]]]] = {}
-"""By the id of a module: the module, and the names to those below it by id."""
+_names: dict[int, tuple[weakref.ref[nn.Module], dict[int, tuple[list[str], str]]]] = {}
+"""By the id of a module: the module, and by id those below it, by their names and as a path."""
 
 
 def calling_line() -> str:
@@ -51,7 +51,8 @@ def calling_place() -> tuple[str, str]:
     while frame is not None:
         if frame.f_code is _CALL:
             module = frame.f_locals["self"]
-            modules.append(_child(module, _COMPILED) or module)
+            is_compiled = _COMPILED in module._modules
+            modules.append(module._modules[_COMPILED] if is_compiled else module)
         elif not line:
             line = _line_of(frame)
         frame = frame.f_back
@@ -88,36 +89,29 @@ def path_of(modules: Sequence[nn.Module]) -> str:
 def _name_in(parent: nn.Module, child: nn.Module) -> str:
     # Every recorded launch asks: a weak dictionary and nn.Module.__getattr__ would take longer.
     known = _names.get(id(parent))
-    names = known[1].get(id(child)) if known is not None and known[0]() is parent else None
-    if names is None or not _is_at(parent, names, child):
-        names = _names_below(parent).get(id(child))
-    if names is None:
-        return f"({type(child).__name__})"
-    return ".".join(name for name in names if name != _COMPILED)
+    place = known[1].get(id(child)) if known is not None and known[0]() is parent else None
+    if place is None or not _is_at(parent, place[0], child):
+        place = _names_below(parent).get(id(child))
+    return place[1] if place is not None else f"({type(child).__name__})"
 
 
-def _names_below(parent: nn.Module) -> dict[int, list[str]]:
+def _names_below(parent: nn.Module) -> dict[int, tuple[list[str], str]]:
     key = id(parent)
-    names = {
-        id(module): name.split(".") if name else [] for name, module in parent.named_modules()
-    }
-    _names[key] = weakref.ref(parent, lambda _: _names.pop(key, None)), names
-    return names
+    places = {}
+    for path, module in parent.named_modules():
+        names = path.split(".") if path else []
+        places[id(module)] = names, ".".join(name for name in names if name != _COMPILED)
+    _names[key] = weakref.ref(parent, lambda _: _names.pop(key, None)), places
+    return places
 
 
 def _is_at(parent: nn.Module, names: Sequence[str], child: nn.Module) -> bool:
     """Whether the parent still has the child under these names."""
     module: nn.Module | None = parent
     for name in names:
-        if module is None:
-            return False
-        module = _child(module, name)
+        # TorchScript's modules have no get().
+        module = module._modules[name] if module is not None and name in module._modules else None
     return module is child
-
-
-def _child(module: nn.Module, name: str) -> nn.Module | None:
-    children = module._modules  # of TorchScript's modules it has no get()
-    return children[name] if name in children else None
 
 
 def _line_of(frame: FrameType) -> str:
