@@ -110,7 +110,7 @@ void InstanceHistory::record(const Region& region, bool writes, uint32_t id) {
 
 void InstanceHistory::record(Segment& segment, const Region& region, bool writes, uint32_t id) {
   if (writes) {
-    remove_covered(segment.writes, region);
+    if (!segment.writes.empty()) remove_covered(segment.writes, region);
     if (!segment.reads.empty()) remove_covered(segment.reads, region);
     return add(segment.writes, kMaximumWrites, region, id);
   }

@@ -6,9 +6,15 @@
 #include <span>
 #include <vector>
 
-#include "device/program/program.h"
+#include "device/compiler/line/operand_patterns.h"
 
 namespace neuron_sim {
+
+/// Whether two operands are the same elements of one tile in the same order.
+inline bool is_same_access(const StraightOperand& a, const StraightOperand& b) {
+  return a.tile == b.tile && a.offset == b.offset && a.pattern == b.pattern &&
+         a.start_partition == b.start_partition;
+}
 
 /// Calls element(byte) for the elements of the free dimensions of an operand in their order; bytes
 /// are those of `operand.offset`.

@@ -5,6 +5,7 @@
 
 #include "device/analysis/instance_history.h"
 #include "device/base/interruption.h"
+#include "device/compiler/line/access_pattern.h"
 #include "device/compiler/line/meetings.h"
 
 namespace neuron_sim {
@@ -114,7 +115,8 @@ Dependences::Dependences(const StraightLine& line) : first_(line.instructions.si
       if (history == kOneWrite) {
         const OnlyWrite& write = histories.writes[static_cast<size_t>(operand.tile)];
         const bool waits = write.operand != nullptr && write.instance != i &&
-                           overlap(line.region_of(*write.operand), line.region_of(operand));
+                           (is_same_access(*write.operand, operand) ||
+                            overlap(line.region_of(*write.operand), line.region_of(operand)));
         if (waits) sources.push_back(write.instance);
       }
       if (history < 0) continue;
@@ -133,8 +135,10 @@ Dependences::Dependences(const StraightLine& line) : first_(line.instructions.si
       if (collective) sources.push_back(*collective);
       collective = i;
     }
-    std::sort(sources.begin(), sources.end());
-    sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+    if (sources.size() > 1) {
+      std::sort(sources.begin(), sources.end());
+      sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+    }
     sources_.insert(sources_.end(), sources.begin(), sources.end());
     first_[i + 1] = sources_.size();
   }

@@ -170,8 +170,10 @@ InstanceGraph instance_graph(const StraightLine& line, const std::vector<int64_t
     for (; order != orders.end() && order->consumer == i; ++order) {
       sources.push_back(order->producer);
     }
-    std::sort(sources.begin(), sources.end());
-    sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+    if (sources.size() > 1) {
+      std::sort(sources.begin(), sources.end());
+      sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+    }
     std::erase(sources, i);
     graph.waits.push_back(static_cast<int32_t>(sources.size()));
     for (const uint32_t source : sources) edges.push_back({i, source});

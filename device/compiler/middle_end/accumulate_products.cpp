@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "device/base/interruption.h"
+#include "device/compiler/line/access_pattern.h"
 #include "device/compiler/tiles/tile_uses.h"
 #include "device/isa/elementwise/tensor_tensor.h"
 #include "device/isa/movement/tensor_copy.h"
@@ -12,12 +13,6 @@
 
 namespace neuron_sim {
 namespace {
-
-/// Whether two operands are the same elements of one tile in the same order.
-bool same_access(const StraightOperand& a, const StraightOperand& b) {
-  return a.tile == b.tile && a.offset == b.offset && a.pattern == b.pattern &&
-         a.start_partition == b.start_partition;
-}
 
 class Accumulation {
  public:
@@ -30,7 +25,7 @@ class Accumulation {
       const std::optional<StraightOperand> sum = sum_of(i);
       if (!sum) continue;
       const auto operands = line_.operands_of(line_.instructions[i]);
-      const bool first = same_access(operands[TensorTensor::kData1], *sum);
+      const bool first = is_same_access(operands[TensorTensor::kData1], *sum);
       accumulate(i, *sum, first ? TensorTensor::kData2 : TensorTensor::kData1);
     }
     remove_instances(line_, removed_);
@@ -44,8 +39,8 @@ class Accumulation {
     const auto operands = line_.operands_of(instance);
     const StraightOperand& dst = operands[TensorTensor::kDst];
     const AluOp op = line_.attributes_of(instance)[TensorTensor::kOp].as<AluOp>();
-    const bool in_place = same_access(dst, operands[TensorTensor::kData1]) !=
-                          same_access(dst, operands[TensorTensor::kData2]);
+    const bool in_place = is_same_access(dst, operands[TensorTensor::kData1]) !=
+                          is_same_access(dst, operands[TensorTensor::kData2]);
     if (op != AluOp::kAdd || !in_place || dst.memory != MemoryKind::kPsum) return {};
     const Operand& pattern = line_.pattern_of(dst);
     const bool is_exact = pattern.dtype == Dtype::kFloat32 && pattern.region.exact;
@@ -59,7 +54,8 @@ class Accumulation {
     if (uses.size() != 2 || uses[1].instance != reader || line_.tile_of(read).placed) return {};
     const StraightOperand& written = operand_at(line_, uses[0]);
     const bool same = uses[0].operand == 0 && written.direction == Direction::kWrite &&
-                      line_.pattern_of(read).dtype == Dtype::kFloat32 && same_access(written, read);
+                      line_.pattern_of(read).dtype == Dtype::kFloat32 &&
+                      is_same_access(written, read);
     return same ? std::optional(uses[0].instance) : std::nullopt;
   }
 

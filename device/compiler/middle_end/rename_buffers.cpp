@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "device/base/errors.h"
 #include "device/base/interruption.h"
@@ -43,7 +44,14 @@ struct Pending {
   Region region;
   int64_t high = 0;  ///< region.high()
   uint32_t web = 0;
+  bool alone = true;  ///< no other pending write has bytes of it
 };
+
+/// Whether an access of a region can only see the last pending write: most accesses are of the
+/// bytes that were written last.
+bool meets_last_alone(const std::vector<Pending>& pending, const Region& region) {
+  return !pending.empty() && pending.back().alone && pending.back().region == region;
+}
 
 /// Whether a read of a region, which ends at `high`, may see a pending write. Most writes of a tile
 /// lie elsewhere: its ends decide that at once.
@@ -68,8 +76,12 @@ void add_remainder(std::vector<Pending>& pending, const Pending& entry, const Re
 /// so that a tile set as a whole and then written block by block is not held by its first value.
 /// Returns one more than the newest web of the writes that it meets; 0 when it meets none.
 uint32_t add_write(std::vector<Pending>& pending, const Region& region, uint32_t web) {
+  if (region.exact && meets_last_alone(pending, region)) {
+    return std::exchange(pending.back().web, web) + 1;
+  }
   const int64_t high = region.high();
   uint32_t newest = 0;
+  bool alone = true;
   std::vector<Pending> remainders;
   std::erase_if(pending, [&](const Pending& entry) {
     if (!meets(entry, region, high)) return false;
@@ -80,10 +92,14 @@ uint32_t add_write(std::vector<Pending>& pending, const Region& region, uint32_t
                       region.partition <= old.partition &&
                       old.partition + old.partitions <= region.partition + region.partitions;
     if (cuts) add_remainder(remainders, entry, region);
+    alone = alone && cuts;
     return cuts;
   });
+  for (Pending& entry : pending) {
+    if (!alone && meets(entry, region, high)) entry.alone = false;
+  }
   pending.insert(pending.end(), remainders.begin(), remainders.end());
-  pending.push_back({region, high, web});
+  pending.push_back({region, high, web, alone});
   return newest;
 }
 
@@ -104,7 +120,9 @@ class Versions {
     std::vector<Pending> pending;
     for (uint32_t i = 0; i < accesses_.size(); ++i) {
       const TileAccess& access = accesses_[i];
-      if (access.reads()) {
+      if (access.reads() && meets_last_alone(pending, access.region)) {
+        unite(pending.back().web, i);
+      } else if (access.reads()) {
         const int64_t high = access.region.high();
         for (const Pending& entry : pending) {
           if (meets(entry, access.region, high)) unite(entry.web, i);
