@@ -3,6 +3,7 @@
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/native/Resize.h>
+#include <ATen/ops/addr_native.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/mul.h>
@@ -213,6 +214,12 @@ Tensor& addmv_out(const Tensor& self, const Tensor& matrix, const Tensor& vector
   return out;
 }
 
+/// Torch's own composition, which does not ask where `out` is; device_operator does.
+Tensor& addr_out(const Tensor& self, const Tensor& left, const Tensor& right, const Scalar& beta,
+                 const Scalar& alpha, Tensor& out) {
+  return at::native::math_addr_out(self, left, right, beta, alpha, out);
+}
+
 Tensor dot(const Tensor& self, const Tensor& other) {
   TORCH_CHECK(self.dim() == 1 && other.dim() == 1, "1D tensors expected, but got ", self.dim(),
               "D and ", other.dim(), "D tensors");
@@ -256,6 +263,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_addmm_activation.out", device_operator<addmm_activation_out>());
   m.impl("baddbmm.out", device_operator<baddbmm_out>());
   m.impl("addmv.out", device_operator<addmv_out>());
+  m.impl("addr.out", device_operator<addr_out>());
   m.impl("linear_backward", device_operator<linear_backward>());
   m.impl("dot", device_operator<dot>());
   m.impl("vdot", device_operator<dot>());

@@ -140,6 +140,7 @@ def test_a_variance_without_degrees_of_freedom_warns(function, recwarn):
 
 
 OUT_ELSEWHERE = {
+    "addr": lambda x, out: torch.addr(x, x[0], x[0], out=out),
     "aminmax": lambda x, out: torch.aminmax(x, out=(out, out.clone())),
     "argmax": lambda x, out: torch.argmax(x, out=out.long()),
     "isin": lambda x, out: torch.isin(x, x, out=out.bool()),
