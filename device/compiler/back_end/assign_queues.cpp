@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "device/compiler/line/instance_checks.h"
 #include "device/isa/dma/dma_transfer.h"
 
 namespace neuron_sim {
@@ -67,11 +68,12 @@ class Assignment {
     const StraightInstruction before = instance;
     instance.instruction.engine = queue.engine;
     own_attribute(line_, instance, descriptors) = Attribute::of(queue.descriptors);
-    if (!renew_demand_if_legal(line_, instance)) instance = before;
+    if (!checks_.renew_demand(line_, instance)) instance = before;
   }
 
   StraightLine& line_;
   bool static_;
+  InstanceChecks checks_;
 };
 
 }  // namespace

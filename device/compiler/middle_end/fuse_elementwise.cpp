@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "device/compiler/line/access_pattern.h"
+#include "device/compiler/line/instance_checks.h"
 #include "device/compiler/tiles/tile_uses.h"
 #include "device/isa/activation/activation.h"
 #include "device/isa/elementwise/scalar_tensor_tensor.h"
@@ -21,11 +23,6 @@ struct Fused {
   std::vector<StraightOperand> operands;
   std::vector<Attribute> attributes;
 };
-
-bool same_elements(const StraightOperand& a, const StraightOperand& b) {
-  return a.tile == b.tile && a.offset == b.offset && a.pattern == b.pattern &&
-         a.start_partition == b.start_partition;
-}
 
 bool is_one_operation(const StraightLine& line, const StraightInstruction& instance) {
   return instance.instruction.type == &kTensorScalar &&
@@ -115,7 +112,8 @@ std::optional<Fused> fused(const StraightLine& line, const StraightInstruction& 
 }
 
 /// Gives the instance what is fused; leaves it unchanged where its check refuses that.
-bool replaced(StraightLine& line, StraightInstruction& instance, const Fused& by) {
+bool replaced(StraightLine& line, StraightInstruction& instance, const Fused& by,
+              InstanceChecks& checks) {
   const Instruction before = instance.instruction;
   Instruction& changed = instance.instruction;
   changed.type = by.type;
@@ -125,7 +123,7 @@ bool replaced(StraightLine& line, StraightInstruction& instance, const Fused& by
   changed.first_attribute = static_cast<uint32_t>(line.attributes.size());
   changed.attribute_count = static_cast<uint8_t>(by.attributes.size());
   line.attributes.insert(line.attributes.end(), by.attributes.begin(), by.attributes.end());
-  if (renew_demand_if_legal(line, instance)) return true;
+  if (checks.renew_demand(line, instance)) return true;
   instance.instruction = before;
   return false;
 }
@@ -139,7 +137,7 @@ bool loses_inputs(const StraightLine& line, const TileUses& writes, uint32_t fir
   return std::any_of(operands.begin() + 1, operands.end(), [&](const StraightOperand& input) {
     if (!input.present()) return false;
     if (result.tile == input.tile && overlap(line.region_of(result), line.region_of(input)) &&
-        !same_elements(result, input)) {
+        !is_same_access(result, input)) {
       return true;
     }
     const auto between = writes.of(input.tile);
@@ -156,6 +154,7 @@ void fuse_elementwise(StraightLine& line) {
   const TileUses uses(line);
   const TileUses writes(line, TileUses::kWrites);
   std::vector<bool> removed(line.instructions.size());
+  InstanceChecks checks;
   for (uint32_t i = 0; i < line.instructions.size(); ++i) {
     if (!is_one_operation(line, line.instructions[i])) continue;
     const StraightOperand result = line.operands_of(line.instructions[i])[Scalars::kDst];
@@ -165,10 +164,10 @@ void fuse_elementwise(StraightLine& line) {
     const auto [reader, operand] = both[1];
     StraightInstruction& second = line.instructions[reader];
     const StraightOperand read = operand_at(line, both[1]);
-    if (read.direction != Direction::kRead || !same_elements(read, result)) continue;
+    if (read.direction != Direction::kRead || !is_same_access(read, result)) continue;
     if (loses_inputs(line, writes, i, reader)) continue;
     const auto one = fused(line, line.instructions[i], second, operand);
-    removed[i] = one && replaced(line, second, *one);
+    removed[i] = one && replaced(line, second, *one, checks);
   }
   remove_instances(line, removed);
 }
