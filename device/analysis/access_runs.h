@@ -24,16 +24,6 @@ inline InnermostRun innermost_run(const Operand& operand) {
   return run;
 }
 
-/// Whether two operands have the same access pattern and start partition.
-inline bool access_alike(const Operand& a, const Operand& b) {
-  const auto same = [](const Dimension& x, const Dimension& y) {
-    return x.size == y.size && x.stride == y.stride;
-  };
-  return a.dtype == b.dtype && a.rank == b.rank && a.partitions == b.partitions &&
-         a.partition_stride == b.partition_stride && a.start_partition == b.start_partition &&
-         std::equal(a.free.begin(), a.free.begin() + a.rank, b.free.begin(), same);
-}
-
 /// Calls run(first byte, length) for the innermost contiguous runs of the free dimensions of an
 /// operand, in the order of its elements; `base`: where its first element lies.
 template <typename Run>

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "device/analysis/access_runs.h"
-
 namespace neuron_sim {
 namespace {
 

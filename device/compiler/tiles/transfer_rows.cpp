@@ -75,18 +75,6 @@ bool same_sizes(const Operand& a, const Operand& b) {
 
 }  // namespace
 
-MergedPattern::MergedPattern(const Operand& operand) {
-  for (size_t i = 0; i < static_cast<size_t>(operand.rank); ++i) {
-    const Dimension& free = operand.free[i];
-    if (free.size == 1) continue;
-    if (!dimensions.empty() && dimensions.back().stride == free.stride * free.size) {
-      dimensions.back() = {dimensions.back().size * free.size, free.stride};
-    } else {
-      dimensions.push_back(free);
-    }
-  }
-}
-
 int64_t MergedPattern::elements() const {
   int64_t product = 1;
   for (const Dimension& dimension : dimensions) product *= dimension.size;

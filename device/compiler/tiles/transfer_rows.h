@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "device/compiler/line/access_pattern.h"
 #include "device/compiler/line/straight_line.h"
 
 namespace neuron_sim {
@@ -12,7 +13,7 @@ namespace neuron_sim {
 /// The free dimensions of an operand without those of size 1, neighbours merged.
 struct MergedPattern {
   std::vector<Dimension> dimensions;
-  explicit MergedPattern(const Operand& operand);
+  explicit MergedPattern(const Operand& operand) : dimensions(merged_dimensions(operand)) {}
 
   int64_t elements() const;
   bool is_run(int64_t itemsize) const;
