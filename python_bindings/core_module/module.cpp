@@ -27,7 +27,6 @@
 #include "python_bindings/core_module/program/facts.h"
 #include "python_bindings/core_module/program/program_timing.h"
 #include "python_bindings/core_module/signals.h"
-#include "python_bindings/core_module/tracing/bindings.h"
 #include "python_bindings/core_module/tracing/memory_reserve.h"
 #include "python_bindings/core_module/tracing/objects.h"
 
@@ -196,7 +195,7 @@ NB_MODULE(_core, m) {
   using namespace neuron_sim;
   nb::register_exception_translator(translate);
   set_default_interruption_check(check_signals<RaisedBySignal>);
-  tracing::install_memory_reserve();
+  install_memory_reserve();
   m.doc() = "The NeuronCore model without torch.";
   bind_views(m);
   bind_program(m);

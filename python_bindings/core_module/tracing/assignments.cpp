@@ -4,8 +4,8 @@
 #include <functional>
 #include <numeric>
 
-#include "python_bindings/core_module/tracing/calls.h"
 #include "python_bindings/core_module/tracing/integers.h"
+#include "python_bindings/core_module/tracing/objects.h"
 
 namespace nb = nanobind;
 
@@ -136,11 +136,11 @@ LoopObject* shared_loop(const TraceObject* trace, PyObject* target) {
   return nullptr;
 }
 
-PyObject* trace_shared_loop(PyObject* self, PyObject* target) {
+nb::object trace_shared_loop(PyObject* self, PyObject* target) {
   if (PyObject_TypeCheck(target, tensor_type) == 0) wrong_type("target", "a tensor", target);
   settle_tensor(target);
   LoopObject* loop = shared_loop(as_trace(self), target);
-  return Py_NewRef(loop == nullptr ? Py_None : loop);
+  return loop == nullptr ? nb::none() : nb::borrow(loop);
 }
 
 int assign_subscript(PyObject* self, PyObject* index, PyObject* value) {
@@ -159,12 +159,12 @@ int assign_subscript(PyObject* self, PyObject* index, PyObject* value) {
   return 0;
 }
 
-PyObject* add_in_place(PyObject* self, PyObject* other) {
-  if (is_tensor(self) && is_tensor(other) && !is_absent(as_tensor(self)->storage) &&
-      accumulate(self, other)) {
-    return Py_NewRef(self);
+nb::object add_in_place(PyObject* self, PyObject* other) {
+  const bool are_tensors = is_tensor(self) && is_tensor(other);
+  if (are_tensors && !is_absent(as_tensor(self)->storage) && accumulate(self, other)) {
+    return nb::borrow(self);
   }
-  return call_method(self, "_add_in_place", other);
+  return nb::handle(self).attr("_add_in_place")(nb::handle(other));
 }
 
 }  // namespace neuron_sim::tracing

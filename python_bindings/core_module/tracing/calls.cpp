@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "device/builder/builder.h"
-#include "python_bindings/core_module/tracing/calls.h"
 #include "python_bindings/core_module/tracing/integers.h"
+#include "python_bindings/core_module/tracing/objects.h"
 #include "python_bindings/core_module/tracing/python_types.h"
 
 namespace nb = nanobind;

@@ -6,8 +6,8 @@
 
 #include "device/base/errors.h"
 #include "device/builder/builder.h"
-#include "python_bindings/core_module/tracing/calls.h"
 #include "python_bindings/core_module/tracing/emitted_calls.h"
+#include "python_bindings/core_module/tracing/objects.h"
 
 namespace nb = nanobind;
 
@@ -22,24 +22,14 @@ nb::object argument_of(PyObject* operand) {
   return nb::borrow(operand);
 }
 
-/// Emits a call, of plain arguments, that the trace may have emitted before; false when an argument
-/// is of another kind.
-bool emit_plainly(TraceObject* trace, Builder& builder, const EmittedCalls::Call& call) {
-  auto& known = trace->calls;
-  if (known == nullptr) known = std::make_unique<EmittedCalls>();
-  const EmittedCalls::Key key = known->key_of(builder, call);
-  if (known->repeat(builder, call, key)) return true;
-  if (!call.instruction->emit_plain(builder, call.arguments, call.count)) return false;
-  known->keep(call, key);
-  return true;
-}
-
 /// method(*arguments), of which the first is the builder.
 void call_method_of(TraceObject* trace, const InstructionObject* instruction, Objects arguments) {
   Builder* builder = instruction->emit_plain == nullptr ? nullptr : open_builder(arguments[0]);
+  if (builder != nullptr && trace->calls == nullptr)
+    trace->calls = std::make_unique<EmittedCalls>();
   if (builder != nullptr &&
-      emit_plainly(trace, *builder,
-                   {instruction, trace->line, arguments.data() + 1, arguments.size() - 1})) {
+      trace->calls->emit(*builder,
+                         {instruction, trace->line, arguments.data() + 1, arguments.size() - 1})) {
     return;
   }
   PyObject* method = instruction->method;

@@ -3,32 +3,9 @@
 #include <algorithm>
 
 #include "python_bindings/core_module/instructions/python_parameter.h"
+#include "python_bindings/core_module/tracing/hash.h"
 
 namespace neuron_sim::tracing {
-namespace {
-
-/// Adds what two calls have in common that differ in nothing but tiles.
-void mix_view(uint64_t& hash, const View& view) {
-  mix(hash, static_cast<uint64_t>(view.offset().constant()));
-  mix(hash, static_cast<uint64_t>(view.rank()) << 32 | static_cast<uint64_t>(view.size(0)));
-  mix(hash, static_cast<uint64_t>(view.size(view.rank() - 1)));
-}
-
-}  // namespace
-
-/// Calls that differ in nothing a hash has are products that begin a sum, and those that continue
-/// it.
-bool EmittedCalls::Set::repeat(uint64_t hash, Builder& builder, const Call& call,
-                               bool on_same_tiles) const {
-  return std::any_of(calls.begin(), calls.end(), [&](const Emitted& each) {
-    return each.hash == hash && each.repeat(builder, call, on_same_tiles);
-  });
-}
-
-void EmittedCalls::Set::keep(uint64_t hash, uint32_t number, const Call& call) {
-  calls[next].set(hash, number, call);
-  next = (next + 1) % kCalls;
-}
 
 void EmittedCalls::Emitted::set(uint64_t of, uint32_t as_number, const Call& call) {
   instruction = nullptr;  // no call matches this one while its arguments change
@@ -60,8 +37,8 @@ bool EmittedCalls::Emitted::repeat(Builder& builder, const Call& call, bool on_s
   return builder.repeat(number, {views.data(), found}, has_mode);
 }
 
-EmittedCalls::Key EmittedCalls::key_of(const Builder& builder, const Call& call) {
-  uint64_t hash = kHashFactor, tiles = 0;
+bool EmittedCalls::emit(Builder& builder, const Call& call) {
+  uint64_t hash = kHashFactor;  // of what calls have in common that differ in nothing but tiles
   mix(hash, call.instruction);
   mix(hash, call.line);
   TileId newest = newest_;
@@ -71,29 +48,31 @@ EmittedCalls::Key EmittedCalls::key_of(const Builder& builder, const Call& call)
       mix(hash, call.arguments[i]);
       continue;
     }
-    mix_view(hash, *view);
-    mix(tiles, static_cast<uint64_t>(view->tile()));
+    mix(hash, static_cast<uint64_t>(view->offset().constant()));
+    mix(hash, static_cast<uint64_t>(view->rank()) << 32 | static_cast<uint64_t>(view->size(0)));
+    mix(hash, static_cast<uint64_t>(view->size(view->rank() - 1)));
     newest = std::max(newest, view->tile());
   }
-  mix(tiles, hash);
   const bool is_on_new_tile = newest > newest_;
   newest_ = newest;
-  return {tiles, hash, static_cast<uint32_t>(builder.instruction_count()), is_on_new_tile};
-}
-
-bool EmittedCalls::repeat(Builder& builder, const Call& call, const Key& key) {
-  Set& same = set_of(on_tiles_, key.on_tiles);
-  if (!key.is_on_new_tile && same.repeat(key.on_tiles, builder, call, true)) return true;
-  if (!set_of(on_any_tiles_, key.on_any_tiles).repeat(key.on_any_tiles, builder, call, false)) {
+  Set& set = sets_[index_of(hash, sets_.size())];
+  // Products that begin a sum, and those that continue it, do not differ in their hashes.
+  const auto repeats = [&](bool on_same_tiles) {
+    return std::any_of(set.calls.begin(), set.calls.end(), [&](const Emitted& each) {
+      return each.hash == hash && each.repeat(builder, call, on_same_tiles);
+    });
+  };
+  const auto number = static_cast<uint32_t>(builder.instruction_count());
+  if (!is_on_new_tile && repeats(true)) return true;
+  const bool is_repeated = repeats(false);
+  if (!is_repeated && !call.instruction->emit_plain(builder, call.arguments, call.count)) {
     return false;
   }
-  if (!key.is_on_new_tile) same.keep(key.on_tiles, key.number, call);
+  if (!is_repeated || !is_on_new_tile) {
+    set.calls[set.next].set(hash, number, call);
+    set.next = (set.next + 1) % set.calls.size();
+  }
   return true;
-}
-
-void EmittedCalls::keep(const Call& call, const Key& key) {
-  set_of(on_tiles_, key.on_tiles).keep(key.on_tiles, key.number, call);
-  set_of(on_any_tiles_, key.on_any_tiles).keep(key.on_any_tiles, key.number, call);
 }
 
 }  // namespace neuron_sim::tracing

@@ -7,8 +7,7 @@
 #include <cstdint>
 
 #include "device/builder/builder.h"
-#include "python_bindings/core_module/tracing/calls.h"
-#include "python_bindings/core_module/tracing/hash.h"
+#include "python_bindings/core_module/tracing/objects.h"
 
 namespace neuron_sim::tracing {
 
@@ -16,10 +15,6 @@ namespace neuron_sim::tracing {
 /// differ in nothing but their names: those are emitted without another draft and its checks.
 class EmittedCalls {
  public:
-  EmittedCalls() = default;
-  EmittedCalls(const EmittedCalls&) = delete;
-  EmittedCalls& operator=(const EmittedCalls&) = delete;
-
   /// A call of an instruction with arguments for the builder: views, or immutable ones.
   struct Call {
     const InstructionObject* instruction;
@@ -27,18 +22,9 @@ class EmittedCalls {
     PyObject* const* arguments;
     size_t count;
   };
-  /// What a call is looked up by, the number its instruction gets, and whether it names a tile that
-  /// no call named before.
-  struct Key {
-    uint64_t on_tiles, on_any_tiles;
-    uint32_t number;
-    bool is_on_new_tile;
-  };
-  Key key_of(const Builder& builder, const Call& call);
-  /// Emits a call that was emitted before; false when it has to be emitted as any other.
-  bool repeat(Builder& builder, const Call& call, const Key& key);
-  /// Remembers a call that was emitted as any other.
-  void keep(const Call& call, const Key& key);
+  /// Emits a call, as one before it where that is possible; false when an argument is of another
+  /// kind.
+  bool emit(Builder& builder, const Call& call);
 
  private:
   /// A call that was emitted.
@@ -54,17 +40,11 @@ class EmittedCalls {
   };
   /// The latest calls whose hashes agree in the number of the set.
   struct Set {
-    static constexpr size_t kCalls = 4;
-    std::array<Emitted, kCalls> calls{};
+    std::array<Emitted, 4> calls{};
     size_t next = 0;
-
-    bool repeat(uint64_t hash, Builder& builder, const Call& call, bool on_same_tiles) const;
-    void keep(uint64_t hash, uint32_t number, const Call& call);
   };
-  using Sets = std::array<Set, 32>;
-  static Set& set_of(Sets& sets, uint64_t hash) { return sets[index_of(hash, sets.size())]; }
 
-  Sets on_tiles_{}, on_any_tiles_{};
+  std::array<Set, 64> sets_{};
   TileId newest_ = kNoTile;  ///< of all calls so far
 };
 

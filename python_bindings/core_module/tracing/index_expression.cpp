@@ -53,85 +53,83 @@ const IndexExpression* operand_of(PyObject* object, IndexExpression& number) {
   return number_of(object, number.position.constant) ? &number : nullptr;
 }
 
-/// a + b * factor; `name` and `swapped`: of the operator, for operands that Python handles.
-PyObject* combined(PyObject* a, PyObject* b, int64_t factor, const char* name,
-                   const char* swapped) {
-  if (!is_expression(a) && !is_expression(b)) Py_RETURN_NOTIMPLEMENTED;
-  IndexExpression number;
-  const IndexExpression *first = operand_of(a, number), *second = operand_of(b, number);
-  if (first != nullptr && second != nullptr) {
-    return object_of(sum(*first, *second, factor)).release().ptr();
-  }
-  if (!is_expression(a)) return PyObject_CallMethod(b, "_with_tensor_or_float", "Os", a, swapped);
-  return PyObject_CallMethod(a, "_with_tensor_or_float", "Os", b, name);
+nb::object not_implemented() { return nb::borrow(Py_NotImplemented); }
+
+/// What Python makes of an operand that is no index.
+nb::object with_other(PyObject* expression, PyObject* other, const char* operation) {
+  return nb::handle(expression).attr("_with_tensor_or_float")(nb::handle(other), operation);
 }
 
-PyObject* sum_of(PyObject* a, PyObject* b) { return combined(a, b, 1, "__add__", "__add__"); }
-PyObject* difference_of(PyObject* a, PyObject* b) {
+/// a + b * factor; `name` and `swapped`: of the operator, for operands that Python handles.
+nb::object combined(PyObject* a, PyObject* b, int64_t factor, const char* name,
+                    const char* swapped) {
+  if (!is_expression(a) && !is_expression(b)) return not_implemented();
+  IndexExpression number;
+  const IndexExpression *first = operand_of(a, number), *second = operand_of(b, number);
+  if (first != nullptr && second != nullptr) return object_of(sum(*first, *second, factor));
+  return is_expression(a) ? with_other(a, b, name) : with_other(b, a, swapped);
+}
+
+nb::object sum_of(PyObject* a, PyObject* b) { return combined(a, b, 1, "__add__", "__add__"); }
+nb::object difference_of(PyObject* a, PyObject* b) {
   return combined(a, b, -1, "__sub__", "__rsub__");
 }
 
-PyObject* product_of(PyObject* a, PyObject* b) {
+nb::object product_of(PyObject* a, PyObject* b) {
   if (!is_expression(a)) std::swap(a, b);
-  if (!is_expression(a)) Py_RETURN_NOTIMPLEMENTED;
+  if (!is_expression(a)) return not_implemented();
   IndexExpression number;
   const IndexExpression* factor = operand_of(b, number);
-  if (factor != nullptr) return object_of(product(expression_of(a), *factor)).release().ptr();
-  return PyObject_CallMethod(a, "_with_tensor_or_float", "Os", b, "__mul__");
+  if (factor != nullptr) return object_of(product(expression_of(a), *factor));
+  return with_other(a, b, "__mul__");
 }
 
-PyObject* negative_of(PyObject* self) {
-  return object_of(scaled(expression_of(self), -1)).release().ptr();
+nb::object negative_of(PyObject* self) { return object_of(scaled(expression_of(self), -1)); }
+
+/// An expression as a number, which raises Python's error or gives it.
+nb::object as_number(PyObject* expression) {
+  nb::object number = nb::steal(PyNumber_Index(expression));
+  must(number.is_valid());
+  return number;
 }
 
-/// a divided by b. Any divisor but a number needs the expression as a number.
-bool divided(PyObject* a, PyObject* b, Division& division) {
+/// use(a divided by b). Any divisor but a number needs the expression as a number.
+template <class Use>
+nb::object divided(PyObject* a, PyObject* b, Use use) {
   IndexExpression number;
   const bool has_number = is_expression(a) && !is_expression(b) && operand_of(b, number) != nullptr;
-  if (!has_number || number.position.constant == 0) return false;
-  division = divide(expression_of(a), number.position.constant);
-  return true;
+  if (!has_number || number.position.constant == 0) return as_number(is_expression(a) ? a : b);
+  return use(divide(expression_of(a), number.position.constant));
 }
 
-PyObject* needed(PyObject* a, PyObject* b) { return PyNumber_Index(is_expression(a) ? a : b); }
-
-PyObject* quotient_of(PyObject* a, PyObject* b) {
-  Division made;
-  return divided(a, b, made) ? object_of(made.quotient).release().ptr() : needed(a, b);
+nb::object quotient_of(PyObject* a, PyObject* b) {
+  return divided(a, b, [](const Division& made) { return object_of(made.quotient); });
 }
-PyObject* remainder_of(PyObject* a, PyObject* b) {
-  Division made;
-  return divided(a, b, made) ? object_of(made.remainder).release().ptr() : needed(a, b);
+nb::object remainder_of(PyObject* a, PyObject* b) {
+  return divided(a, b, [](const Division& made) { return object_of(made.remainder); });
 }
-PyObject* divmod_of(PyObject* a, PyObject* b) {
-  Division made;
-  if (!divided(a, b, made)) return needed(a, b);
-  return nb::make_tuple(object_of(made.quotient), object_of(made.remainder)).release().ptr();
+nb::object divmod_of(PyObject* a, PyObject* b) {
+  return divided(a, b, [](const Division& made) {
+    return nb::make_tuple(object_of(made.quotient), object_of(made.remainder));
+  });
 }
 
-nb::object compared(const IndexExpression& a, Comparison comparison, const IndexExpression& b) {
-  auto result = compare(a, comparison, b);
-  if (const bool* is_so = std::get_if<bool>(&result)) return nb::bool_(*is_so);
-  return made_object<MaskObject>(classes.mask, std::get<Mask>(std::move(result)));
-}
-
-PyObject* compare_objects(PyObject* self, PyObject* other, int operation) {
-  if (!is_expression(self)) Py_RETURN_NOTIMPLEMENTED;
+nb::object compare_objects(PyObject* self, PyObject* other, int operation) {
+  if (!is_expression(self)) return not_implemented();
   IndexExpression number;
   const IndexExpression* second = operand_of(other, number);
-  if (second == nullptr && PyFloat_Check(other) != 0) return PyNumber_Index(self);
-  if (second == nullptr) Py_RETURN_NOTIMPLEMENTED;
-  const auto with = [&](Comparison how) { return compared(expression_of(self), how, *second); };
-  switch (operation) {
-    case Py_LT: return with(Comparison::kLess).release().ptr();
-    case Py_LE: return with(Comparison::kLessEqual).release().ptr();
-    case Py_GT: return with(Comparison::kGreater).release().ptr();
-    case Py_GE: return with(Comparison::kGreaterEqual).release().ptr();
-    case Py_EQ: return with(Comparison::kEqual).release().ptr();
-    default: break;
-  }
-  const int is_equal = PyObject_IsTrue(with(Comparison::kEqual).ptr());  // a mask has no complement
-  return is_equal < 0 ? nullptr : PyBool_FromLong(is_equal == 0 ? 1 : 0);
+  if (second == nullptr && PyFloat_Check(other) != 0) return as_number(self);
+  if (second == nullptr) return not_implemented();
+  constexpr Comparison kComparisons[] = {// of Py_LT, Py_LE, Py_EQ, Py_NE, Py_GT, Py_GE
+                                         Comparison::kLess,    Comparison::kLessEqual,
+                                         Comparison::kEqual,   Comparison::kEqual,
+                                         Comparison::kGreater, Comparison::kGreaterEqual};
+  auto result = compare(expression_of(self), kComparisons[operation], *second);
+  const bool* is_so = std::get_if<bool>(&result);
+  if (is_so != nullptr) return nb::bool_(*is_so != (operation == Py_NE));
+  nb::object mask = made_object<MaskObject>(classes.mask, std::get<Mask>(std::move(result)));
+  if (operation != Py_NE) return mask;
+  return nb::bool_(!nb::cast<bool>(nb::bool_(mask)));  // a mask has no complement
 }
 
 nb::object terms_of(ExpressionObject& expression) {
@@ -142,14 +140,12 @@ nb::object terms_of(ExpressionObject& expression) {
   return terms;
 }
 
-PyObject* expression_bounds(PyObject* self, PyObject*) {
+nb::object expression_bounds(PyObject* self, PyObject*) {
   const Bounds bounds = expression_of(self).bounds();
-  return nb::make_tuple(bounds.low, bounds.high).release().ptr();
+  return nb::make_tuple(bounds.low, bounds.high);
 }
 
-PyObject* text_of_expression(PyObject* self) {
-  return nb::cast(expression_of(self).text()).release().ptr();
-}
+nb::object text_of_expression(PyObject* self) { return nb::cast(expression_of(self).text()); }
 
 }  // namespace
 

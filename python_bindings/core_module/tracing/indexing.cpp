@@ -135,25 +135,25 @@ Objects items_of(PyObject* const& index) {
 
 }  // namespace
 
-PyObject* indexed(PyObject* self, PyObject* index) {
+nb::object indexed(PyObject* self, PyObject* index) {
   const auto items = items_of(index);
-  return made_of(self, items, kind_of(items, true)).release().ptr();
+  return made_of(self, items, kind_of(items, true));
 }
 
-PyObject* gathered(PyObject* self, PyObject* items) {
+nb::object gathered(PyObject* self, PyObject* items) {
   if (PyTuple_Check(items) == 0) wrong_type("items", "a tuple", items);
-  return made_of(self, items_of(items), Kind::kIndexTensors).release().ptr();
+  return made_of(self, items_of(items), Kind::kIndexTensors);
 }
 
-PyObject* subscript(PyObject* self, PyObject* index) {
+nb::object subscript(PyObject* self, PyObject* index) {
   settle_tensor(self);
-  if (index == Py_Ellipsis) return Py_NewRef(self);
+  if (index == Py_Ellipsis) return nb::borrow(self);
   Part known(self);
   const bool is_fixed = known.append(index);
-  if (PyObject* part = is_fixed ? known.find() : nullptr) return Py_NewRef(part);
+  if (PyObject* part = is_fixed ? known.find() : nullptr) return nb::borrow(part);
   const auto items = items_of(index);
   const Kind kind = kind_of(items, false);
-  if (kind == Kind::kOther) return call_method(self, "_indexed", index);
+  if (kind == Kind::kOther) return nb::handle(self).attr("_indexed")(nb::handle(index));
   nb::object part;
   with_name_of(self, [&] {
     try {
@@ -163,7 +163,7 @@ PyObject* subscript(PyObject* self, PyObject* index) {
     }
   });
   known.keep(part.ptr(), index);
-  return part.release().ptr();
+  return part;
 }
 
 }  // namespace neuron_sim::tracing

@@ -2,21 +2,42 @@
 // Memory for allocations whose failure would end the process: nanobind makes some in functions that
 // may not throw, for converted strings and lists and for its table of objects.
 
-#include <atomic>
+#include <sys/mman.h>
 
-namespace neuron_sim::tracing {
+#include <atomic>
+#include <cstddef>
+#include <new>
+
+namespace neuron_sim {
 
 /// Null where the reserve was given away.
-extern std::atomic<void*> memory_reserve;
+inline std::atomic<void*> memory_reserve{nullptr};
+// nanobind's table of 300,000 objects grows by that much. Address space alone, until it is needed.
+inline constexpr size_t kMemoryReserve = 16 << 20;
 
-/// From now on the first allocation of C++ that fails is tried again with the reserve.
-void install_memory_reserve();
-/// Takes the reserve back. std::bad_alloc where the host does not have it.
-void restore_memory_reserve();
-
-/// std::bad_alloc instead of a call that would have no reserve.
+/// Makes the reserve where there is none: std::bad_alloc instead of a call without one.
 inline void require_memory_reserve() {
-  if (memory_reserve.load(std::memory_order_relaxed) == nullptr) restore_memory_reserve();
+  if (memory_reserve.load(std::memory_order_relaxed) != nullptr) return;
+  void* const made = mmap(nullptr, kMemoryReserve, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (made == MAP_FAILED) throw std::bad_alloc();
+  void* none = nullptr;
+  if (!memory_reserve.compare_exchange_strong(none, made)) munmap(made, kMemoryReserve);
 }
 
-}  // namespace neuron_sim::tracing
+/// From now on the first allocation of C++ that fails is tried again with the reserve.
+inline void install_memory_reserve() {
+  static std::new_handler next_handler = nullptr;
+  next_handler = std::set_new_handler([] {
+    if (void* const given = memory_reserve.exchange(nullptr)) {
+      munmap(given, kMemoryReserve);
+    } else if (next_handler != nullptr) {
+      next_handler();
+    } else {
+      throw std::bad_alloc();
+    }
+  });
+  require_memory_reserve();
+}
+
+}  // namespace neuron_sim

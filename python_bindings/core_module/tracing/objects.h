@@ -43,8 +43,7 @@ extern PyObject* not_one_pattern;  ///< the error of an operand that has no acce
 
 /// Builder instructions that emit a result, each an Instruction.
 struct Instructions {
-  PyObject *activation, *dma_copy, *nc_matmul, *tensor_copy, *tensor_reduce, *tensor_scalar,
-      *tensor_tensor;
+  PyObject *dma_copy, *nc_matmul, *tensor_reduce, *tensor_scalar, *tensor_tensor;
 };
 extern Instructions instructions;
 
@@ -118,27 +117,27 @@ const TensorView& view_of(PyObject* tensor);
 nanobind::object tensor_of(PyObject* tensor, const TensorView& view);
 /// The bounds of all indices, over all trips of the loops and positions of the tile.
 void run_checks(PyObject* tensor);
-/// Raises the error that refusals.py has for a tensor. Throws python_error.
+/// Raises the error that errors.py has for a tensor. Throws python_error.
 [[noreturn]] void refuse(PyObject* tensor, const char* reason);
 nanobind::object row_of(TensorObject& tensor);
 /// Methods of a tensor, as types.cpp describes them.
-PyObject* tensor_same_storage(PyObject* self, PyObject* const* fields, Py_ssize_t count);
-PyObject* tensor_derived(PyObject* self, PyObject* const* fields, Py_ssize_t count);
-PyObject* as_column(PyObject* self, PyObject*);
+nanobind::object tensor_same_storage(PyObject* self, PyObject* const* fields, Py_ssize_t count);
+nanobind::object tensor_derived(PyObject* self, PyObject* const* fields, Py_ssize_t count);
+nanobind::object as_column(PyObject* self, PyObject*);
 void checked(PyObject* self, PyObject*);
 nanobind::object is_same_view(PyObject* self, PyObject* other);
-PyObject* narrow(PyObject* self, PyObject* box);
-PyObject* pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
-PyObject* shared_pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
+nanobind::object narrow(PyObject* self, PyObject* box);
+nanobind::object pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
+nanobind::object shared_pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
 
 // access.cpp
 /// The View of exactly this access pattern, as `Tensor.access`.
 nanobind::object access_of(TensorObject* tensor);
 
 // indexing.cpp
-PyObject* subscript(PyObject* self, PyObject* index);
-PyObject* indexed(PyObject* self, PyObject* items);
-PyObject* gathered(PyObject* self, PyObject* items);
+nanobind::object subscript(PyObject* self, PyObject* index);
+nanobind::object indexed(PyObject* self, PyObject* items);
+nanobind::object gathered(PyObject* self, PyObject* items);
 
 // results.cpp
 inline TraceObject* as_trace(PyObject* object) { return static_cast<TraceObject*>(object); }
@@ -176,7 +175,7 @@ void note_tile(TraceObject* trace, PyObject* name);
 
 // assignments.cpp
 int assign_subscript(PyObject* self, PyObject* index, PyObject* value);
-PyObject* add_in_place(PyObject* self, PyObject* other);
+nanobind::object add_in_place(PyObject* self, PyObject* other);
 /// The innermost affine_range whose iterations all begin with a write to `target`, or null.
 ///
 /// Null as well when the body used the tensor before: then it may continue what came before, such
@@ -186,7 +185,7 @@ PyObject* add_in_place(PyObject* self, PyObject* other);
 /// over the filter load the whole tile of weights again passed its tests on trn1
 /// (echen4628/cs149-asst4, 648a0f3).
 LoopObject* shared_loop(const TraceObject* trace, PyObject* target);
-PyObject* trace_shared_loop(PyObject* self, PyObject* target);
+nanobind::object trace_shared_loop(PyObject* self, PyObject* target);
 
 // tiles.cpp
 PyObject* plain_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
@@ -213,6 +212,38 @@ void note_open_scope(PyObject* place);
 PyObject* place_of_frame(PyObject* module, PyObject* frame);
 PyObject* innermost_frame(PyObject* module, PyObject*);
 
+// calls.cpp
+/// Functions of kernels with the most common kinds of arguments.
+extern PyMethodDef plain_calls[];
+/// Whether a kernel gives its tiles addresses.
+bool is_allocated(const TraceObject* trace);
+
+// emission.cpp
+inline constexpr size_t kMostOperands = 16;
+inline InstructionObject* as_instruction(PyObject* object) {
+  return static_cast<InstructionObject*>(object);
+}
+/// A builder that Python has not ended; null for anything else.
+Builder* open_builder(PyObject* object);
+/// The builder of a trace. Throws python_error.
+Builder& builder_of(const TraceObject* trace);
+/// method(builder, dst, operands...) with `accumulate` put in at its position. `dst`, `accumulate`:
+/// may be null.
+void emit_instruction(TraceObject* trace, const InstructionObject* instruction, PyObject* dst,
+                      Objects operands, PyObject* accumulate);
+/// instruction(*operands) at once, of the trace that runs.
+void emit_now(const InstructionObject* instruction, Objects operands,
+              PyObject* accumulate = nullptr);
+PyObject* call_instruction(PyObject* self, PyObject* const* arguments, size_t count,
+                           PyObject* names);
+/// (name=None): the handle of the instruction that was emitted last.
+PyObject* emitted(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
+/// The innermost active trace, or null.
+inline TraceObject* running_trace() {
+  const Py_ssize_t depth = PyList_GET_SIZE(running_traces);
+  return depth == 0 ? nullptr : as_trace(PyList_GET_ITEM(running_traces, depth - 1));
+}
+
 void bind_expression(nanobind::module_& module);
 void bind_mask(nanobind::module_& module);
 void bind_loop_and_storage(nanobind::module_& module);
@@ -234,9 +265,12 @@ auto with_name_of(PyObject* tensor, Action action) {
   }
 }
 
-/// object.name(argument), also of an argument that is a tuple.
-inline PyObject* call_method(PyObject* object, const char* name, PyObject* argument) {
-  return PyObject_CallMethod(object, name, "(O)", argument);
-}
-
 }  // namespace neuron_sim::tracing
+
+namespace neuron_sim {
+
+/// Loops, index expressions, tensors and results of a trace; neuron_sim.nki.tracing derives its
+/// classes from them.
+void bind_traced_objects(nanobind::module_& module);
+
+}  // namespace neuron_sim

@@ -54,13 +54,11 @@ struct HashOfStep {
 
 /// Places by their code, which a place holds: its address is not reused before forget_places().
 struct KnownPlaces {
-  std::unordered_map<Step, nb::object, HashOfStep>* places;
-  std::unordered_set<PyObject*>* has_open_scope;  ///< of `places`
+  std::unordered_map<Step, nb::object, HashOfStep> places;
+  std::unordered_set<PyObject*> has_open_scope;  ///< of `places`
 };
-const KnownPlaces& known_places() {
-  // Python may end before static objects do.
-  static const KnownPlaces known{new std::unordered_map<Step, nb::object, HashOfStep>(),
-                                 new std::unordered_set<PyObject*>()};
+KnownPlaces& known_places() {
+  static auto& known = *new KnownPlaces();  // Python may end before static objects do
   return known;
 }
 
@@ -76,7 +74,7 @@ nb::object kernel_frame() {
 
 PyObject* place_of(const nb::object& frame) {
   const Step step{code_of(as_frame(frame)), PyFrame_GetLasti(as_frame(frame))};
-  auto& places = *known_places().places;
+  auto& places = known_places().places;
   const auto known = places.find(step);
   if (known != places.end()) return known->second.ptr();
   return places.emplace(step, nb::handle(connections.place_at)(frame)).first->second.ptr();
@@ -94,13 +92,13 @@ PyObject* innermost_frame(PyObject*, PyObject*) {
 
 void forget_places() {
   constexpr size_t kMany = 1 << 14;
-  if (known_places().places->size() < kMany) return;
-  known_places().has_open_scope->clear();
-  known_places().places->clear();
+  if (known_places().places.size() < kMany) return;
+  known_places().has_open_scope.clear();
+  known_places().places.clear();
 }
 
-bool has_open_scope(PyObject* place) { return known_places().has_open_scope->contains(place); }
-void note_open_scope(PyObject* place) { known_places().has_open_scope->insert(place); }
+bool has_open_scope(PyObject* place) { return known_places().has_open_scope.contains(place); }
+void note_open_scope(PyObject* place) { known_places().has_open_scope.insert(place); }
 
 nb::object assigned_name(TraceObject* trace, const nb::object& frame, PyObject* place,
                          const Sizes& shape) {

@@ -2,15 +2,12 @@
 
 #include <nanobind/nanobind.h>
 
-#include <array>
-#include <cstdint>
 #include <string>
 
 #include "device/base/errors.h"
 #include "device/builder/builder.h"
-#include "python_bindings/core_module/tracing/calls.h"
-#include "python_bindings/core_module/tracing/hash.h"
 #include "python_bindings/core_module/tracing/integers.h"
+#include "python_bindings/core_module/tracing/objects.h"
 
 namespace nb = nanobind;
 
@@ -40,28 +37,17 @@ void locate(TraceObject* trace, PendingObject* pending, const Sizes& shape) {
   if (PyUnicode_GetLength(name.ptr()) > 0) pending->name = std::move(name);
 }
 
-/// The characters of a str, kept for a few of them with a reference.
-const std::string& characters_of(PyObject* line) {
-  struct Known {
-    nb::object line;
-    std::string characters;
-  };
-  static auto& known = *new std::array<Known, 1024>();
-  Known& place = known[index_of(reinterpret_cast<uintptr_t>(line), known.size())];
-  if (place.line.ptr() != line) {
-    place.characters = nb::cast<std::string>(nb::handle(line));
-    place.line = nb::borrow(line);
-  }
-  return place.characters;
-}
-
 }  // namespace
 
 void go_to(TraceObject* trace, PyObject* place) {
   PyObject* line = PyTuple_GET_ITEM(place, 0);
   if (trace->line == line) return;
   set_field(trace->line, line);
-  builder_of(trace).set_source_line(characters_of(line));
+  static std::string characters;  // reuses its memory, guarded by the GIL
+  Py_ssize_t size = 0;
+  const char* first = PyUnicode_AsUTF8AndSize(line, &size);
+  must(first != nullptr);
+  builder_of(trace).set_source_line(characters.assign(first, static_cast<size_t>(size)));
 }
 
 void note_tile(TraceObject* trace, PyObject* name) {

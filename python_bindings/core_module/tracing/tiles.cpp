@@ -9,8 +9,8 @@
 #include "device/base/errors.h"
 #include "device/builder/builder.h"
 #include "python_bindings/core_module/program/build_kernel.h"
-#include "python_bindings/core_module/tracing/calls.h"
 #include "python_bindings/core_module/tracing/integers.h"
+#include "python_bindings/core_module/tracing/objects.h"
 
 namespace nb = nanobind;
 

@@ -4,8 +4,8 @@
 #include "device/builder/builder.h"
 #include "python_bindings/core_module/instructions/instruction_methods.h"
 #include "python_bindings/core_module/instructions/python_parameter.h"
-#include "python_bindings/core_module/tracing/bindings.h"
 #include "python_bindings/core_module/tracing/emitted_calls.h"
+#include "python_bindings/core_module/tracing/objects.h"
 #include "python_bindings/core_module/tracing/python_types.h"
 
 namespace nb = nanobind;
@@ -146,12 +146,17 @@ nb::object register_class(const nb::type_object& made) {
 }
 
 /// Stores what C++ calls and compares with.
-void connect(nb::object is_internal, nb::object place_at, nb::object current,
-             nb::object masked_result, nb::object unroll, nb::object float32, nb::object sbuf,
-             nb::object psum) {
-  connections = {is_internal.release().ptr(), place_at.release().ptr(), current.release().ptr(),
-                 masked_result.release().ptr(), unroll.release().ptr()};
-  constants = {float32.release().ptr(), sbuf.release().ptr(), psum.release().ptr()};
+void connect(const nb::kwargs& objects) {
+  const std::pair<const char*, PyObject**> places[] = {
+      {"is_internal", &connections.is_internal},
+      {"place_at", &connections.place_at},
+      {"current", &connections.current},
+      {"unroll", &connections.unroll},
+      {"masked_result", &connections.masked_result},
+      {"float32", &constants.float32},
+      {"sbuf", &constants.sbuf},
+      {"psum", &constants.psum}};
+  for (const auto& [name, place] : places) *place = nb::object(objects[name]).release().ptr();
 }
 
 /// What Python has from here.
@@ -170,11 +175,10 @@ void bind_shared_objects(nb::module_& module) {
     const nb::handle type(reinterpret_cast<PyObject*>(instruction_type));
     return shared(name, type(nb::type<Builder>().attr(method), accumulate_at));
   };
-  instructions = {
-      instruction("ACTIVATION", "activation"),       instruction("DMA_COPY", "dma_copy"),
-      instruction("MATMUL", "nc_matmul", 3),         instruction("TENSOR_COPY", "tensor_copy"),
-      instruction("TENSOR_REDUCE", "tensor_reduce"), instruction("TENSOR_SCALAR", "tensor_scalar"),
-      instruction("TENSOR_TENSOR", "tensor_tensor")};
+  instructions = {instruction("DMA_COPY", "dma_copy"), instruction("MATMUL", "nc_matmul", 3),
+                  instruction("TENSOR_REDUCE", "tensor_reduce"),
+                  instruction("TENSOR_SCALAR", "tensor_scalar"),
+                  instruction("TENSOR_TENSOR", "tensor_tensor")};
 }
 
 }  // namespace
@@ -210,10 +214,8 @@ void bind_traced_objects(nb::module_& module) {
   }
   module.def("register_class", &register_class, nb::arg("made"),
              "A class derived from one of here: C++ makes its objects. Returns it.");
-  module.def("connect_tracing", &connect, nb::kw_only(), nb::arg("is_internal"),
-             nb::arg("place_at"), nb::arg("current"), nb::arg("masked_result"), nb::arg("unroll"),
-             nb::arg("float32"), nb::arg("sbuf"), nb::arg("psum"),
-             "The functions and objects of neuron_sim.nki.tracing that C++ needs.");
+  module.def("connect_tracing", &connect, nb::sig("def connect_tracing(**objects: Any) -> None"),
+             "The functions and objects of neuron_sim.nki.tracing that C++ needs, by name.");
 }
 
 }  // namespace neuron_sim

@@ -49,7 +49,7 @@ nb::object tensor_of(PyObject* tensor, const TensorView& view) {
   return made;
 }
 
-PyObject* tensor_same_storage(PyObject* self, PyObject* const* fields, Py_ssize_t count) {
+nb::object tensor_same_storage(PyObject* self, PyObject* const* fields, Py_ssize_t count) {
   if (count != 5) fail("a pattern is shape, steps, axis, partition, start.", ErrorKind::kType);
   TensorView view;
   view.shape = sizes_of(fields[0]);
@@ -58,18 +58,18 @@ PyObject* tensor_same_storage(PyObject* self, PyObject* const* fields, Py_ssize_
   view.partition = position_of(fields[3]);
   view.start = position_of(fields[4]);
   if (view.steps.size() != view.shape.size()) fail("the steps of a tensor do not fit its shape.");
-  return tensor_of(self, view).release().ptr();
+  return tensor_of(self, view);
 }
 
-PyObject* tensor_derived(PyObject* self, PyObject* const* fields, Py_ssize_t count) {
+nb::object tensor_derived(PyObject* self, PyObject* const* fields, Py_ssize_t count) {
   run_checks(self);
   return tensor_same_storage(self, fields, count);
 }
 
-PyObject* as_column(PyObject* self, PyObject*) {
+nb::object as_column(PyObject* self, PyObject*) {
   TensorView view = view_of(self);
   while (view.shape.size() < 2) view.append(1, 1);
-  return tensor_of(self, view).release().ptr();
+  return tensor_of(self, view);
 }
 
 void run_checks(PyObject* tensor) {
@@ -134,13 +134,13 @@ bool is_fixed_in_hbm(PyObject* self) {
 
 /// What was made of a tensor by pairs and an index before, or make().
 template <class Make>
-PyObject* known_or_made(PyObject* self, PyObject* pairs, PyObject* index, Make make) {
+nb::object known_or_made(PyObject* self, PyObject* pairs, PyObject* index, Make make) {
   Part known(self);
-  if (!known.append_pairs(pairs) || !known.append(index)) return make().release().ptr();
-  if (PyObject* part = known.find()) return Py_NewRef(part);
+  if (!known.append_pairs(pairs) || !known.append(index)) return make();
+  if (PyObject* part = known.find()) return nb::borrow(part);
   nb::object part = make();
   known.keep(part.ptr(), index);
-  return part.release().ptr();
+  return part;
 }
 
 /// The dimensions of [[step, size], ...].
@@ -177,7 +177,9 @@ int64_t row_elements(const TensorObject* tensor) {
          nb::cast<int64_t>(nb::handle(dtype).attr("itemsize"));
 }
 
-nb::object made_pattern(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+}  // namespace
+
+nb::object pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 2) fail("pattern() takes dimensions and an offset.", ErrorKind::kType);
   settle_tensor(self);
   TensorView pattern = pairs_of(arguments[0]);
@@ -196,13 +198,10 @@ nb::object made_pattern(PyObject* self, PyObject* const* arguments, Py_ssize_t c
   return tensor_of(self, pattern);
 }
 
-}  // namespace
-
-PyObject* narrow(PyObject* self, PyObject* box) {
+nb::object narrow(PyObject* self, PyObject* box) {
   if (PyTuple_Check(box) == 0) wrong_type("box", "a tuple", box);
   const auto make = [&] { return made_narrow(self, box); };
-  return is_fixed_in_hbm(self) ? known_or_made(self, box, Py_Ellipsis, make)
-                               : make().release().ptr();
+  return is_fixed_in_hbm(self) ? known_or_made(self, box, Py_Ellipsis, make) : make();
 }
 
 nb::object row_of(TensorObject& tensor) {
@@ -210,14 +209,10 @@ nb::object row_of(TensorObject& tensor) {
   return nb::int_(row_elements(&tensor));
 }
 
-PyObject* pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
-  return made_pattern(self, arguments, count).release().ptr();
-}
-
-PyObject* shared_pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+nb::object shared_pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
   settle_tensor(self);
   if (count != 2) return pattern_of(self, arguments, count);
-  const auto make = [&] { return made_pattern(self, arguments, count); };
+  const auto make = [&] { return pattern_of(self, arguments, count); };
   return known_or_made(self, arguments[0], arguments[1], make);
 }
 

@@ -5,13 +5,13 @@ Their operands are those of the builder's method in its order, tensors in place 
 
 from neuron_sim import _core
 
-ACTIVATION = _core.ACTIVATION
+ACTIVATION = _core.Instruction(_core.Builder.activation)
 DMA_COPY = _core.DMA_COPY
 MATMUL = _core.MATMUL
 MEMSET = _core.Instruction(_core.Builder.memset)
 RECIPROCAL = _core.Instruction(_core.Builder.reciprocal)
 SCALAR_TENSOR_TENSOR = _core.Instruction(_core.Builder.scalar_tensor_tensor)
-TENSOR_COPY = _core.TENSOR_COPY
+TENSOR_COPY = _core.Instruction(_core.Builder.tensor_copy)
 TENSOR_REDUCE = _core.TENSOR_REDUCE
 TENSOR_SCALAR = _core.TENSOR_SCALAR
 TENSOR_TENSOR = _core.TENSOR_TENSOR
