@@ -16,11 +16,6 @@ class Allocation:
     a ring of the builder; `apart`: none may be, every logical tile is separate.
     """
 
-    __slots__ = (
-        *("directives", "directly", "automatically", "unrolled_loops", "has_rings", "apart"),
-        *("banks", "_sums", "_allocators", "_occurrences"),
-    )
-
     def __init__(self, directives: frozenset = frozenset(), apart: bool = False):
         self.directives = directives
         self.has_rings = False

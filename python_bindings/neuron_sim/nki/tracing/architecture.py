@@ -10,16 +10,14 @@ class Architecture:
     """`limits` (whole numbers) and `features` (bools) have the names of the facts in its file."""
 
     def __init__(self, name_or_path: str):
-        facts = _core.architecture_facts(name_or_path)
         self.name = name_or_path
-        self.limits = SimpleNamespace()
-        self.features = SimpleNamespace()
-        for key, fact in facts.items():
+        self.limits, self.features = SimpleNamespace(), SimpleNamespace()
+        tables = {"limits": (self.limits, int), "features": (self.features, bool)}
+        for key, fact in _core.architecture_facts(name_or_path).items():
             table, _, name = key.partition(".")
-            if table == "limits":
-                setattr(self.limits, name, int(fact["value"]))
-            elif table == "features":
-                setattr(self.features, name, bool(fact["value"]))
+            if table in tables:
+                facts, kind = tables[table]
+                setattr(facts, name, kind(fact["value"]))
 
     @cached_property
     def queries(self) -> dict:

@@ -11,6 +11,7 @@ from neuron_sim import _core
 
 from .errors import Unroll, blocks_before_partitions
 from .expression import Expression
+from .indexing import spelled_out
 from .tensor import Storage, Tensor
 
 
@@ -119,11 +120,7 @@ class Blocks(Tensor):
 
     def _spelled_out(self, items: tuple) -> tuple:
         """Without `...`, and without the slices of whole blocks that come last."""
-        for position, item in enumerate(items):
-            if item is Ellipsis:
-                missing = len(self.shape) - len(items) + 1
-                items = (*items[:position], *(slice(None),) * missing, *items[position + 1 :])
-                break
+        items = spelled_out(self, items)
         while items and items[-1] == slice(None) and len(items) <= self.axis:
             items = items[:-1]
         return items

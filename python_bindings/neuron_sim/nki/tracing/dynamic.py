@@ -1,17 +1,16 @@
 """Indices of a tile that are read when the kernel runs: `t[i_p, offsets[0, i] + i_f]`."""
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 
+@dataclass(slots=True, eq=False)
 class DynamicIndex:
     """The element of a tile [1, 1] plus an index expression."""
 
-    __slots__ = ("tile", "expression")
     __array_ufunc__ = None
-
-    def __init__(self, tile, expression):
-        self.tile = tile
-        self.expression = expression
+    tile: Any
+    expression: Any
 
     def __add__(self, other):
         return DynamicIndex(self.tile, self.expression + other)

@@ -43,16 +43,13 @@ class EagerRun:
         if tensor.storage.whole is None:
             return self._of_blocks(tensor)
         elements = self._elements(tensor.storage, tensor.dtype)
-        places = np.indices(tensor.shape, sparse=True)
-        free = np.full(tensor.shape, int(tensor.start))
-        for axis, step in enumerate(tensor.steps):
-            if axis != tensor.axis:
-                free += places[axis] * step
-        if tensor.axis is None:
-            found = elements.reshape(-1)[free]
-        else:
-            rows = int(tensor.partition) + places[tensor.axis] * tensor.steps[tensor.axis]
-            found = elements[rows, free]
+        rows, free = int(tensor.partition), np.full(tensor.shape, int(tensor.start))
+        for axis, place in enumerate(np.indices(tensor.shape, sparse=True)):
+            if axis == tensor.axis:
+                rows = rows + place * tensor.steps[axis]
+            else:
+                free += place * tensor.steps[axis]
+        found = elements.reshape(-1)[free] if tensor.axis is None else elements[rows, free]
         return found.astype(tensor.dtype.numpy, copy=False)
 
     def _of_blocks(self, tensor: Any) -> np.ndarray:

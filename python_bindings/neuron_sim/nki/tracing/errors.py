@@ -60,19 +60,21 @@ def out_of_kernel(what: str) -> RuntimeError:
     )
 
 
-def _innermost_kernel_step(traceback: TracebackType | None) -> TracebackType | None:
-    found = None
+def _kernel_steps(traceback: TracebackType | None) -> Iterator[TracebackType]:
+    """Those outside of this package, outermost first."""
     while traceback is not None:
         if not is_internal(traceback.tb_frame.f_code):
-            found = traceback
+            yield traceback
         traceback = traceback.tb_next
-    return found
+
+
+def _innermost_kernel_step(traceback: TracebackType | None) -> TracebackType | None:
+    return next(iter([*_kernel_steps(traceback)][-1:]), None)
 
 
 def first_internal_frame(traceback: TracebackType | None) -> FrameType | None:
     """The frame of the function of this package that the kernel called; None without one."""
-    step = _innermost_kernel_step(traceback)
-    return None if step is None or step.tb_next is None else step.tb_next.tb_frame
+    return next(internal_frames(traceback), None)
 
 
 def internal_frames(traceback: TracebackType | None) -> Iterator[FrameType]:
@@ -176,14 +178,9 @@ def _columns(code: CodeType, line: int, step: int, source: str, width: int) -> t
 
 def _kept(traceback: TracebackType | None) -> TracebackType | None:
     """The frames outside of this package."""
-    frames = []
-    while traceback is not None:
-        if not is_internal(traceback.tb_frame.f_code):
-            frames.append(traceback)
-        traceback = traceback.tb_next
     result = None
-    for frame in reversed(frames):
-        result = TracebackType(result, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+    for step in reversed([*_kernel_steps(traceback)]):
+        result = TracebackType(result, step.tb_frame, step.tb_lasti, step.tb_lineno)
     return result
 
 

@@ -68,21 +68,13 @@ class Expression(_core.IndexExpression):
 
     def __getitem__(self, index):
         """New axes and whole slices, as in `nl.arange(128)[:, None]`."""
-        items = index if type(index) is tuple else (index,)
-        shape, steps, axis = [], [], 0
-        for item in items:
-            if item is None:
-                shape.append(1)
-                steps.append(0)
-            elif isinstance(item, slice) and item == slice(None) and axis < len(self.shape):
-                shape.append(self.shape[axis])
-                steps.append(self.steps[axis])
-                axis += 1
-            else:
+        old, new = list(zip(self.steps, self.shape, strict=True)), []
+        for item in index if type(index) is tuple else (index,):
+            if item is not None and not (isinstance(item, slice) and item == slice(None) and old):
                 raise IndexError(f"an index tensor takes `:` and `None` as indices, not {item!r}.")
-        shape += self.shape[axis:]
-        steps += self.steps[axis:]
-        return Expression(self.constant, self.terms, tuple(steps), tuple(shape))
+            new.append((0, 1) if item is None else old.pop(0))
+        steps, shape = zip(*new, *old, strict=True) if new or old else ((), ())
+        return Expression(self.constant, self.terms, steps, shape)
 
     def __setitem__(self, index, value):
         raise TypeError("'index' tensor does not support item assignment")

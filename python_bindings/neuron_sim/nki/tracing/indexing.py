@@ -4,8 +4,8 @@ import numpy as np
 
 from neuron_sim import _core
 
-from . import patterns
-from .control_flow.register_indices import is_register, split_register
+from . import methods, patterns
+from .control_flow.registers import VirtualRegister
 from .dynamic import DynamicIndex
 from .dynamic import DynamicSlice as Pointed
 from .errors import dynamic_index, mixed_indices
@@ -22,8 +22,8 @@ def indexed(tensor, items: tuple):
         if isinstance(item, (Mask, bool, np.bool_)):
             return masked(tensor, item, items)
         start = item.start if type(item) is DynamicSlice else item
-        if is_register(start) or _is_run_time_number(tensor, start, items):
-            fixed, register, d = split_register(tensor, _spelled_out(tensor, items))
+        if type(start) is VirtualRegister or _is_run_time_number(tensor, start, items):
+            fixed, register, d = _split_register(tensor, spelled_out(tensor, items))
             return patterns.moved(tensor.indexed(fixed), register, tensor.steps[d], tensor.dtype)
         if hasattr(item, "storage") or type(item) is DynamicIndex:
             held.append(position)
@@ -40,7 +40,7 @@ def _is_run_time_number(tensor, item, items: tuple) -> bool:
     )
 
 
-def _spelled_out(tensor, items: tuple) -> tuple:
+def spelled_out(tensor, items: tuple) -> tuple:
     """The indices with `...` replaced by full slices."""
     for position, item in enumerate(items):
         if item is Ellipsis:
@@ -48,6 +48,36 @@ def _spelled_out(tensor, items: tuple) -> tuple:
             missing = len(tensor.shape) - named
             return items[:position] + (slice(None),) * missing + items[position + 1 :]
     return items
+
+
+def _split_register(tensor, items: tuple) -> tuple:
+    """(items with 0 in place of the register, the register, its dimension).
+
+    A register, or a tile that is read into one, is one index, or the start of one nl.ds; as in
+    select and ap(scalar_offset=), not of the partition dimension. The bounds are checked when the
+    kernel runs.
+    """
+    fixed: list = []
+    found = []
+    dimension = 0
+    for item in items:
+        is_slice = type(item) is DynamicSlice
+        start = item.start if is_slice else item
+        if type(start) is VirtualRegister or hasattr(start, "storage"):
+            found.append((dimension, start))
+            fixed.append(DynamicSlice(0, item.size) if is_slice else 0)
+        else:
+            fixed.append(item)
+        dimension += item is not None
+    if len(found) > 1:
+        raise IndexError(f"tensor `{tensor.name}`: at most one index can be a register.")
+    dimension, register = found[0]
+    if dimension >= len(tensor.shape) or dimension == tensor.axis:
+        raise IndexError(
+            f"tensor `{tensor.name}`: dimension {dimension} cannot be indexed with a register: "
+            + ("it is the partition dimension." if dimension == tensor.axis else "there is none.")
+        )
+    return tuple(fixed), register, dimension
 
 
 def with_held_index(tensor, items: tuple, held: list):
@@ -69,10 +99,7 @@ def with_held_index(tensor, items: tuple, held: list):
         source = getattr(index, "tile", index)
         return patterns.moved(result, source, tensor.steps[d], tensor.dtype)
     _check_indirect(tensor, index, result.shape[: len(items) - len(tensor.shape) or None])
-    result.index = index
-    result.index_rows = tensor.shape[d]
-    result.index_stride = tensor.steps[d]
-    return result
+    return methods.with_index(result, index, tensor.shape[d], tensor.steps[d])
 
 
 def _static_part(item) -> Expression:

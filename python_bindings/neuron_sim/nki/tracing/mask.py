@@ -6,7 +6,7 @@ that couples two dimensions leaves one box per position of the first of them.
 
 import ast
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -73,18 +73,15 @@ class Mask(_core.IndexMask):
         return " & ".join(f"({condition} >= 0)" for condition in self.conditions) or "True"
 
 
-class InBoxes:
+class InBoxes(NamedTuple):
     """What emits a masked result: called with a tile, it writes the parts `cut` that the mask
     leaves, boxes of (start, size) per dimension, and no other element."""
 
-    __slots__ = ("cut", "_emit")
-
-    def __init__(self, cut: list, emit: Callable[..., None]):
-        self.cut = cut
-        self._emit = emit
+    cut: list
+    emit: Callable[..., None]
 
     def __call__(self, *tiles: Any, **options: Any) -> None:
-        self._emit(*tiles, **options)
+        self.emit(*tiles, **options)
 
 
 def _joined_with_and() -> bool:

@@ -42,13 +42,9 @@ def dense_strides(shape) -> tuple:
 
 
 def view(tensor, dtype):
-    """A view of the bytes as elements of another dtype; the last dimension scales."""
-    return reinterpreted(tensor, dtype_of(dtype))
-
-
-def reinterpreted(tensor, dtype):
-    """view() of a DType."""
+    """A view of the bytes as another dtype; the last dimension scales with the element size."""
     tensor.settle()
+    dtype = dtype_of(dtype)
     old, new = tensor.dtype.itemsize, dtype.itemsize
     shape, strides = tensor.shape, tensor.steps
     if old != new:

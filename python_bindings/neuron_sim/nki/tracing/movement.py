@@ -39,10 +39,7 @@ def _check_partitions(shape: tuple, operand: str, instruction: str) -> None:
 def dma(dst: Tensor, src: Tensor) -> None:
     """dma_copy with the tensors' index, if any."""
     index = src.index if src.index is not None else dst.index
-    if index is None:
-        DMA_COPY(dst, src)
-    else:
-        DMA_COPY(dst, src, index)
+    DMA_COPY(dst, src, *(() if index is None else (index,)))
 
 
 def load(src, mask=None, dtype=None) -> Tensor:
@@ -50,9 +47,8 @@ def load(src, mask=None, dtype=None) -> Tensor:
     in_hbm(src, "src", "load")
     if len(src.shape) < 2:
         src = src.as_column()
-    if src.shape[0] > current().target.limits.partitions:
-        if mask is None or boxes(mask, src.shape) is None:
-            _check_partitions(src.shape, "src", "load")
+    if mask is None or boxes(mask, src.shape) is None:
+        _check_partitions(src.shape, "src", "load")
     emit = DMA_COPY if src.index is None else dma
     return instruction_result(src.shape, dtype, src.dtype, mask, emit, src)
 
@@ -83,9 +79,8 @@ def store(dst, value, mask=None) -> None:
     cut = None if mask is None else boxes(mask, dst.shape)
     value = _tile_to_store(trace, dst, value)
     if cut is None:
-        _store_tile(dst, value if value.shape == dst.shape else _shaped_like(dst, value))
-        return
-    for box in cut:
+        _store_tile(dst, _shaped_like(dst, value))
+    for box in cut or ():
         _store_tile(dst.narrow(box), _narrowed_like(dst, value, box))
 
 
@@ -108,14 +103,9 @@ def fill(dst: Tensor, value) -> None:
 
 
 def _store_tile(dst: Tensor, value: Tensor) -> None:
-    if not (
-        dst.steps[0] == 1
-        and len(dst.shape) == 2
-        and dst.steps[1] > 1
-        and min(dst.shape) > 1
-        and value.shape == dst.shape
-        and _turns(value.dtype)
-    ):
+    is_turned = dst.steps[0] == 1 and len(dst.shape) == 2 and dst.steps[1] > 1
+    fits = min(dst.shape) > 1 and value.shape == dst.shape
+    if not (is_turned and fits and _turns(value.dtype)):
         dma(dst, value)
         return
     trace = current()

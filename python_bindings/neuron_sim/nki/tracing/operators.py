@@ -81,11 +81,10 @@ def assign(target: Tensor, value: Any, cut: list | None = None) -> None:
     if isinstance(value, Expression):
         value = value.as_number()
     if not isinstance(value, Tensor):
-        if starts_engine(target):
-            MEMSET(target, float(value))
-        else:
-            filled = trace.tile(target.shape, target.dtype, name=target.name)
-            trace.builder.memset(filled.access, float(value))
+        is_reached = starts_engine(target)  # else by a DMA from a tile that is
+        filled = target if is_reached else trace.tile(target.shape, target.dtype, name=target.name)
+        MEMSET(filled, float(value))
+        if not is_reached:
             trace.builder.dma_copy(target.access, filled.access)
         return
     on_chip(value, "src", "copy")
@@ -96,10 +95,8 @@ def assign(target: Tensor, value: Any, cut: list | None = None) -> None:
 
 def starts_engine(tensor: Tensor) -> bool:
     """Whether engines can start at a tile's first partition; elsewhere only DMA reaches it."""
-    start = tensor.partition
-    return (
-        type(start) is not int or start % _core.QUADRANT_PARTITIONS == 0 or tensor.memory == "psum"
-    )
+    start = 0 if tensor.memory == "psum" else tensor.partition
+    return type(start) is not int or start % _core.QUADRANT_PARTITIONS == 0
 
 
 def fitted(target: Tensor, value: Tensor) -> Tensor:
@@ -107,24 +104,19 @@ def fitted(target: Tensor, value: Tensor) -> Tensor:
     value.settle()
     if value.shape == target.shape:
         return value
-    smaller = ValueError(
-        f"Illegal assignment destination shape in 'a = b': shape {list(target.shape)} of parameter "
-        f"'a' is smaller than other parameter shapes b{list(value.shape)}."
-    )
-    if value.size == target.size and value.shape[0] == target.shape[0]:
-        try:
-            return value.reshape(target.shape)
-        except ValueError:
-            raise smaller from None
     try:
+        if value.size == target.size and value.shape[0] == target.shape[0]:
+            return value.reshape(target.shape)
         return value.broadcast_to(target.shape)
     except ValueError:
-        raise smaller from None
+        raise ValueError(
+            f"Illegal assignment destination shape in 'a = b': shape {list(target.shape)} of "
+            f"parameter 'a' is smaller than other parameter shapes b{list(value.shape)}."
+        ) from None
 
 
-def binary(
-    op: str, a: Any, b: Any, dtype: Any = None, mask: Any = None, name: str | None = None
-) -> Tensor:
+def binary(op: str, a: Any, b: Any, dtype: Any = None, mask: Any = None,
+           name: str | None = None) -> Tensor:  # fmt: skip
     """a op b of tiles and numbers (at least one tile), elementwise on the Vector engine.
 
     A number or an fp32 tile [P, 1] with a wider tile is a tensor_scalar, else tensor_tensor.

@@ -52,7 +52,7 @@ def ap(tensor, pattern, offset=None, scalar_offset=None, vector_offset=None,
     if is_plain and offset is not None:
         return tensor.shared_pattern(pattern, offset)
     kind = tensor.dtype if dtype is None else dtype_of(dtype)
-    base = tensor if kind is tensor.dtype else methods.reinterpreted(_whole(tensor), kind)
+    base = tensor if kind is tensor.dtype else methods.view(_whole(tensor), kind)
     result = base.pattern(pattern, _begin(tensor, base, pattern, offset))
     if scalar_offset is not None and vector_offset is not None:
         raise ValueError("ap: at most one of scalar_offset and vector_offset can be given.")

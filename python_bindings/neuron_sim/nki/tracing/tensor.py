@@ -7,7 +7,7 @@ from neuron_sim import _core
 
 from . import eager, errors, indexing, methods, patterns, views
 from .control_flow import while_loops
-from .dtypes import WIDENED, DType, bool_, dtype_of
+from .dtypes import WIDENED, DType, bool_
 from .errors import Retrace
 
 
@@ -135,12 +135,9 @@ class Tensor(_core.TensorPattern):
         """The indices that the base class leaves to indexing.py."""
         return indexing.indexed(self, index if isinstance(index, tuple) else (index,))
 
-    def reinterpreted(self, dtype) -> "Tensor":
-        """A view of the bytes as another dtype; the last dimension scales with the element size."""
-        return methods.reinterpreted(self, dtype_of(dtype))
-
     # Methods of both languages, and those of the new one.
     view = methods.view
+    reinterpreted = methods.view
     reshape = methods.reshape
     expand_dims = methods.expand_dims
     assert_shape = methods.assert_shape

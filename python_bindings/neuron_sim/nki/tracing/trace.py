@@ -84,19 +84,18 @@ class Trace(_core.TraceState):
         `shape`: of a tensor that the kernel makes here. ValueError when its annotation has another.
         """
         frame = kernel_frame()
-        if frame is None:
-            return otherwise
-        return self._name_at(frame, place_of(frame), shape) or otherwise
+        name = "" if frame is None else self._name_at(frame, place_of(frame), shape)
+        return name or otherwise
 
     def _name_at(self, frame, place: tuple, shape: tuple | None) -> str:
         _, name, annotation, *_ = place
-        if shape is not None and name:
-            if annotation:
-                check_annotation(frame, name, annotation, shape)
-            if self.loops and self.language == "old":
-                if id(place) not in self._unshadowed:  # places stay
-                    self._unshadowed.add(id(place))
-                    warn_of_shadowing(frame, self)
+        if shape is None or not name:
+            return name
+        if annotation:
+            check_annotation(frame, name, annotation, shape)
+        if self.loops and self.is_old and id(place) not in self._unshadowed:  # places stay
+            self._unshadowed.add(id(place))
+            warn_of_shadowing(frame, self)
         return name
 
     # --- tiles -------------------------------------------------------------------------------

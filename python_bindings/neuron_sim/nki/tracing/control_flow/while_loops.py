@@ -8,6 +8,7 @@ debuggers see what the user wrote.
 
 import ast
 import sys
+from collections.abc import Iterable
 from types import FrameType
 from typing import Any
 
@@ -44,7 +45,7 @@ def truth(register: Any) -> bool:
         if any(loop.place is not None and _same(loop.place, place) for loop in control.loops):
             raise control.left_early(control.loops[-1])
         control.check_order("a `while` loop on a register")
-        _check_exits(statement)
+        _check_exits(() if statement is None else statement.body)
         at = f"{frame.f_code.co_filename}:{frame.f_lineno}"
         current().noted.append(("LO-DYNGONE", at, "a `while` loop on a register"))
         control.open_while(register, place)
@@ -81,25 +82,18 @@ def _tested_at(frame: FrameType) -> ast.While | None:
     return node if isinstance(node, ast.While) else None
 
 
-def _check_exits(statement: ast.While | None) -> None:
-    """ValueError for statements that leave the loop other than by its condition."""
-    todo: list[Any] = list(statement.body) if statement is not None else []
-    inner: list[Any] = []  # in nested loops, whose `break` is theirs
-    while todo or inner:
-        is_inner = not todo
-        node: Any = inner.pop() if is_inner else todo.pop()
-        if isinstance(node, ast.Return | ast.Break) and not (
-            is_inner and isinstance(node, ast.Break)
-        ):
+def _check_exits(nodes: Iterable[ast.AST], is_nested: bool = False) -> None:
+    """ValueError for statements that leave the loop other than by its condition. `is_nested`: in a
+    loop whose `break` is its own."""
+    for node in nodes:
+        if isinstance(node, ast.Return) or (isinstance(node, ast.Break) and not is_nested):
             word = "return" if isinstance(node, ast.Return) else "break"
             raise ValueError(
                 f"`{word}` in line {node.lineno} would leave a `while` loop on a register, which "
                 "ends by its condition only."
             )
-        if isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
-            continue
         if isinstance(node, ast.For | ast.While):
-            inner += node.body
-            todo += node.orelse
-        else:
-            (inner if is_inner else todo).extend(ast.iter_child_nodes(node))
+            _check_exits(node.body, True)
+            _check_exits(node.orelse, is_nested)
+        elif not isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            _check_exits(ast.iter_child_nodes(node), is_nested)
