@@ -11,6 +11,8 @@
 #   make mutants    small changes of csrc/, ops/ and python_bindings/, and whether tests notice
 #   make wheel    wheels for every supported Python and torch, and an sdist, in dist/
 #   make test-wheels    those wheels in fresh environments, as users install them
+#   make arm64    core, modules, PyTorch layer and core tests for arm64 Linux, cross-built
+#   make test-arm64    some core tests and Python tests of them under qemu-user
 #   make docs    the site of all pages, with search and the Python interface, in build/site; runs notebooks
 #   make lint    formatting, types, include directions, lengths, clang-tidy on changed files
 #   make bench   every benchmark
@@ -26,7 +28,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 # Packages are installed without compiled modules: those that are imported are compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: docs help setup setup-demo setup-lint build package wheel test-wheels demo test test-torch test-versions test-browser fuzz models test-sanitize test-threads coverage mutants lint tidy format bench clean
+.PHONY: docs help setup setup-demo setup-lint build package wheel test-wheels arm64 test-arm64 demo test test-torch test-versions test-browser fuzz models test-sanitize test-threads coverage mutants lint tidy format bench clean
 .NOTPARALLEL:
 
 help:
@@ -53,6 +55,13 @@ wheel: setup
 
 test-wheels: setup
 	@$(IN_VENV) python tools/test_wheels.py
+
+# The types of _core are read off the module that is installed here.
+arm64: package
+	@$(IN_VENV) tools/arm64.sh
+
+test-arm64: arm64
+	@$(IN_VENV) tools/arm64.sh test
 
 demo:
 	@echo "demo: the first run installs and compiles, about eight minutes on two cores"

@@ -23,6 +23,9 @@ if(NEURON_SIM_PYTHON AND TARGET torch_neuron_sim AND torch_module_sources)
   target_compile_options(_C PRIVATE ${NEURON_SIM_LOW_OPTIMIZATION})
   target_precompile_headers(_C REUSE_FROM torch_neuron_sim)
   neuron_sim_unity_groups(_C 8 ${torch_module_sources})
+  if(SKBUILD_SOABI)  # of a Python that does not run here, too
+    set_target_properties(_C PROPERTIES SUFFIX ".${SKBUILD_SOABI}.so")
+  endif()
   target_link_libraries(_C PRIVATE neuron_sim_flags torch_neuron_sim
                                    "${NEURON_SIM_TORCH_FOLDER}/lib/libtorch_python.so")
 endif()

@@ -1,6 +1,7 @@
 """tools/build_wheels.py: which wheels it refuses."""
 
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -39,6 +40,11 @@ def test_a_wheel_that_needs_a_newer_glibc_than_users_have_is_refused(tmp_path):
 def test_the_versions_are_those_that_the_build_and_the_package_name():
     assert build_wheels.python_versions() == ["3.11", "3.12", "3.13"]
     assert build_wheels.torch_versions()[0] == "2.13"
+
+
+def test_modules_for_arm64_are_named_as_its_interpreter_looks_for_them():
+    named = build_wheels.cross_environment(Path(sys.executable))["SETUPTOOLS_EXT_SUFFIX"]
+    assert named == sysconfig.get_config_var("EXT_SUFFIX").replace("x86_64", "aarch64")
 
 
 @pytest.mark.parametrize("name", ["neuron_sim-0.1.0-cp311-cp311-linux_x86_64.whl"])
