@@ -17,6 +17,7 @@ install_programs() {
   command -v qemu-aarch64 >/dev/null || missing+=(qemu-user)
   command -v mmdebstrap >/dev/null || missing+=(mmdebstrap)
   [[ ${#missing[@]} -eq 0 ]] && return
+  apt-get update -qq
   apt-get install -y -qq --no-install-recommends "${missing[@]}"
 }
 
@@ -39,7 +40,7 @@ make_root() {
 # Wheels of the index, for a Python that does not run here.
 install_from_index() {
   local platform options=()
-  for platform in 28 27 17; do options+=(--platform "manylinux_2_${platform}_aarch64"); done
+  for platform in 34 28 27 17; do options+=(--platform "manylinux_2_${platform}_aarch64"); done
   "$VENV/bin/python" -m pip --disable-pip-version-check install --quiet --no-compile --upgrade \
     --target "$site" --only-binary=:all: --python-version 3.11 "${options[@]}" "$@"
 }
@@ -78,7 +79,8 @@ run_tests() {
   [[ $here == "$there" ]]
 }
 
-packages=python3-minimal,libpython3-stdlib,libgomp1,libfmt-dev,libtomlplusplus-dev,libgtest-dev
+packages=python3-minimal,libpython3-stdlib,libstdc++6,libgomp1
+packages+=,libfmt-dev,libtomlplusplus-dev,libgtest-dev
 index="numpy ml_dtypes rich rich-argparse argcomplete pytest hypothesis"
 torch=2.13
 core='ProductKernel*:*TileMultiply*:NcMatmul*:*Dtype*:*Functions*:Operators*:Reduction*'
