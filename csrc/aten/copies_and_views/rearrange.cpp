@@ -102,7 +102,10 @@ Tensor pixel_unshuffle(const Tensor& self, int64_t factor) {
 Tensor roll(const Tensor& self, at::IntArrayRef shifts, at::IntArrayRef dimensions) {
   check_movable(self);
   const c10::DeviceGuard guard(self.device());
-  if (dimensions.empty()) return self.reshape(-1).roll(shifts, 0).view(self.sizes());
+  TORCH_CHECK(!shifts.empty(), "`shifts` required");
+  if (dimensions.empty() && shifts.size() == 1) {
+    return self.reshape(-1).roll(shifts, 0).view(self.sizes());
+  }
   TORCH_CHECK(shifts.size() == dimensions.size(),
               "shifts and dimensions must align. shifts: ", shifts.size(),
               ", dims:", dimensions.size());

@@ -225,11 +225,16 @@ def test_an_output_padding_below_the_dilation_is_taken():
     )
 
 
-def test_extrema_into_another_dtype_are_refused_in_torchs_words():
+@pytest.mark.parametrize("call", [
+    lambda x: torch.aminmax(x, dim=1, out=(x[:, 0].clone(), x[:, 0].half())),
+    lambda x: torch.roll(x, ()),
+    lambda x: torch.roll(x, (1, 2)),
+    lambda x: torch.roll(x, (1, 2), (0,)),
+])  # fmt: skip
+def test_these_are_refused_in_torchs_words(call):
     sentences = []
     for device in ("cpu", DEVICE):
-        x = torch.ones(3, 4, device=device)
         with pytest.raises(RuntimeError) as refusal:
-            torch.aminmax(x, dim=1, out=(x[:, 0].clone(), x[:, 0].half()))
+            call(torch.ones(3, 4, device=device))
         sentences.append(str(refusal.value).splitlines()[0])
     assert sentences[1] == sentences[0]
