@@ -34,7 +34,7 @@ make_root() {
   echo "arm64: making build/arm64/root of Debian's packages"
   rm -rf "$root" build/arm64/.index build/arm64/.wheels
   mmdebstrap --quiet --arch=arm64 --variant=extract "--include=$packages" \
-    "$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)" "$root" http://deb.debian.org/debian
+    "$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)" "$root"
 }
 
 # Wheels of the index, for a Python that does not run here.
