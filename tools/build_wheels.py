@@ -44,10 +44,10 @@ OF_TORCH = re.compile(
 """The files of torch's wheel that a build reads."""
 
 
-def run(*command: object, **environment: str) -> None:
+def run(*command: object, cwd: Path = ROOT, **environment: str) -> None:
     """CalledProcessError when the command fails."""
     words = [str(word) for word in command]
-    subprocess.run(words, check=True, cwd=ROOT, env={**os.environ, **environment})
+    subprocess.run(words, check=True, cwd=cwd, env={**os.environ, **environment})
 
 
 def python_versions() -> list[str]:
@@ -131,7 +131,7 @@ def built_wheel(
     settings += [f"cmake.define.{name}={value}" for name, value in definitions.items()]
     options = [f"--config-settings={setting}" for setting in settings]
     flags = ("--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder)
-    run(python, "-m", "pip", "wheel", *flags, *options, source, **environment)
+    run(python, "-m", "pip", "wheel", *flags, *options, source, cwd=ROOT, **environment)
     return next(folder.glob("*.whl"))
 
 
