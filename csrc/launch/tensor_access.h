@@ -22,8 +22,8 @@ inline bool on_device(const at::Tensor& tensor) {
 /// that write there must call note_write() afterwards (device/memory/write_watch.h).
 NEURON_SIM_TORCH_API std::byte* backing(const at::Tensor& tensor);
 
-/// Gives a lazy clone (torch._lazy_clone) memory of its own, so that a write leaves the tensor that
-/// it was cloned from as it is. Call it before backing() of a tensor that is written.
+/// Copies the memory that a lazy clone (torch._lazy_clone) shares, so that a write does not reach
+/// the original. Call it before backing() of a tensor that is written.
 inline void materialize(const at::Tensor& tensor) {
   tensor.storage().unsafeGetStorageImpl()->mutable_data();
 }

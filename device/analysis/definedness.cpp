@@ -155,7 +155,7 @@ class DefinednessWalk : public WalkWithoutData {
       if (!is_tensor_defined(written, operand, base)) report();
       return;
     }
-    // Most accesses are those of the instruction before again: their bytes are defined by now.
+    // Most instructions access what the one before accessed, whose bytes are defined by now.
     const Region region = region_at(operand, location);
     if (region == written.latest) return;
     if (region.exact) written.latest = region;

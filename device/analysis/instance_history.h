@@ -50,7 +50,7 @@ class InstanceHistory {
   /// By first byte, without gaps between the first and the last.
   using Segments = std::map<int64_t, Segment>;
 
-  /// The segment of exactly the bytes that an access spans; null when there is none.
+  /// The segment that spans exactly the bytes of an access, or null.
   Segment* segment_of(const Region& region) const;
   void record(Segment& segment, const Region& region, bool writes, uint32_t id);
   void cover(int64_t low, int64_t high);

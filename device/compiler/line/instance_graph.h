@@ -18,8 +18,8 @@ Direction direction_in_program(const StraightLine& line, const StraightInstructi
 /// `alone`, else those that do not follow from the tensor that is met on.
 std::vector<Edge> program_edges(const StraightLine& line, bool alone);
 
-/// The dependencies of lower(line), whose instances are those of the line, without the instances
-/// themselves. `addresses`: per tile on chip, where it lies instead of its own address, or -1.
+/// The dependencies that the program lower(line) has; the graph has no copies of the instances.
+/// `addresses`: where each tile on chip lies; -1 if it stays at the address that the line gives it.
 InstanceGraph instance_graph(const StraightLine& line, const std::vector<int64_t>& addresses);
 
 }  // namespace neuron_sim

@@ -113,7 +113,7 @@ inline bool is_transfer(const StraightLine& line, const StraightInstruction& ins
   return demand.count > 0 && demand.steps[0].unit == Unit::kDma;
 }
 
-/// Gives an instance operands of its own in place of those that it had.
+/// Replaces the operands of an instance.
 void set_operands(StraightLine& line, StraightInstruction& instance,
                   std::span<const Operand> operands);
 

@@ -15,7 +15,7 @@ inline std::atomic<void*> memory_reserve{nullptr};
 // nanobind's table of 300,000 objects grows by that much. Address space alone, until it is needed.
 inline constexpr size_t kMemoryReserve = 16 << 20;
 
-/// Makes the reserve where there is none: std::bad_alloc instead of a call without one.
+/// Maps the reserve unless it is mapped. std::bad_alloc if there is no address space for it.
 inline void require_memory_reserve() {
   if (memory_reserve.load(std::memory_order_relaxed) != nullptr) return;
   void* const made = mmap(nullptr, kMemoryReserve, PROT_READ | PROT_WRITE,

@@ -64,7 +64,7 @@ def in_parts(emit, *operands: Any, otherwise: Exception | None = None) -> None:
         if hasattr(each, "storage") and each.size == size and each.axis in (None, 0)
     ]
     tensors = []
-    shape = max((operands[k].shape for k in positions), key=len)  # that of the others, too
+    shape = max((operands[k].shape for k in positions), key=len)
     if otherwise is not None and not any(is_wide(operands[k]) for k in positions):
         raise otherwise
     for k in positions:
