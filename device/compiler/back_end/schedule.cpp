@@ -104,7 +104,6 @@ class ProblemBuilder {
  private:
   void add(const StraightInstruction& instance) {
     const Instruction& instruction = instance.instruction;
-    const Demand& demand = line_.demands[instruction.demand];
     Task task;
     task.engine = instruction.engine;
     task.transfer = is_transfer(line_, instance);
@@ -114,6 +113,8 @@ class ProblemBuilder {
       task.any_engine = false;
       task.engine = EngineKind::kScalar;
     }
+    // is_free_copy() adds demands to the line, which moves those that are there.
+    const Demand& demand = line_.demands[instruction.demand];
     // Documented for generation 2 (stride > 16 bytes), so that its compiler knows it.
     const double stride = line_.architecture->vector.stride_factor;
     task.cost =
