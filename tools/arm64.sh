@@ -7,8 +7,13 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 : "${VENV:=${VIRTUAL_ENV:-$PWD/.venv}}"
 
+versions=$("$VENV/bin/python" -c 'import sys
+from importlib.metadata import version
+print(*sys.version_info[:2], *version("torch").split(".")[:2])')
+read -r major minor torch_major torch_minor <<<"$versions"
+python=$major.$minor torch=$torch_major.$torch_minor
 root=$PWD/build/arm64/root
-site=$root/usr/local/lib/python3.11/dist-packages
+site=$root/usr/local/lib/python$python/dist-packages
 emulated() { qemu-aarch64 -L "$root" -E PYTHONDONTWRITEBYTECODE=1 "$@"; }
 
 install_programs() {
@@ -35,6 +40,10 @@ make_root() {
   rm -rf "$root" build/arm64/.index build/arm64/.wheels
   mmdebstrap --quiet --arch=arm64 --variant=extract "--include=$packages" \
     "$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)" "$root"
+  if [[ ! -x $root/usr/bin/python$python ]]; then
+    echo "arm64: Debian's release of this host has no Python $python, which $VENV has" >&2
+    exit 1
+  fi
 }
 
 # Wheels of the index, for a Python that does not run here.
@@ -42,14 +51,14 @@ install_from_index() {
   local platform options=()
   for platform in 34 28 27 17; do options+=(--platform "manylinux_2_${platform}_aarch64"); done
   "$VENV/bin/python" -m pip --disable-pip-version-check install --quiet --no-compile --upgrade \
-    --target "$site" --only-binary=:all: --python-version 3.11 "${options[@]}" "$@"
+    --target "$site" --only-binary=:all: --python-version "$python" "${options[@]}" "$@"
 }
 
 build_wheels() {
   echo "arm64: building wheels"
   "$VENV/bin/python" tools/core_stub.py
-  "$VENV/bin/python" tools/build_wheels.py --machine aarch64 --python 3.11 --torch "$torch"
-  install_from_index --no-deps dist/neuron_sim*-cp311-*_aarch64.whl
+  "$VENV/bin/python" tools/build_wheels.py --machine aarch64 --python "$python" --torch "$torch"
+  install_from_index --no-deps dist/neuron_sim*-"cp$major$minor"-*_aarch64.whl
 }
 
 build() {
@@ -71,10 +80,10 @@ print(round(timed.body_us * 1e6))'
 }
 
 run_tests() {
-  local python=(emulated "$root/usr/bin/python3.11") here there
+  local interpreter=(emulated "$root/usr/bin/python$python") here there
   emulated build/arm64/tree/tests/core_tests --gtest_brief=1 --gtest_filter="$core"
-  "${python[@]}" -m pytest -q -p no:cacheprovider "${suites[@]}"
-  here=$(time_of_kernel "$VENV/bin/python") there=$(time_of_kernel "${python[@]}")
+  "${interpreter[@]}" -m pytest -q -p no:cacheprovider "${suites[@]}"
+  here=$(time_of_kernel "$VENV/bin/python") there=$(time_of_kernel "${interpreter[@]}")
   echo "arm64: a matmul takes $there ps, on this host $here ps"
   [[ $here == "$there" ]]
 }
@@ -82,7 +91,6 @@ run_tests() {
 packages=python3-minimal,libpython3-stdlib,libstdc++6,libgomp1
 packages+=,libfmt-dev,libtomlplusplus-dev,libgtest-dev
 index="numpy ml_dtypes rich rich-argparse argcomplete pytest hypothesis"
-torch=2.13
 core='ProductKernel*:*TileMultiply*:NcMatmul*:*Dtype*:*Functions*:Operators*:Reduction*'
 core+=':KernelTimes*'
 suites=(tests/python/nki/test_first_kernels.py tests/python/nki/isa/test_isa_matrix.py)
