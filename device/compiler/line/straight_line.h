@@ -18,7 +18,7 @@ namespace neuron_sim {
 class PeerAccesses;
 
 /// Most instances that are unrolled. The compiler unrolls all static loops before it schedules; the
-/// bound keeps memory (about 4 KB per instance) and time (10 to 30 us per instance) in check.
+/// bound keeps memory and time in check, which grow with the instances.
 inline constexpr int64_t kMaximumUnrolled = 2'000'000;
 
 /// The loops around an instance, outermost first; the first `depth` entries of both arrays.
