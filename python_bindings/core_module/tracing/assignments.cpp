@@ -84,13 +84,8 @@ bool assign(PyObject* target, PyObject* value) {
   }
   const PendingObject* pending = unshared_result(trace, value);
   if (pending == nullptr || !fits(pending, target, value)) return false;
-  const LoopObject* loop = shared_loop(trace, target);
-  const long long uses = storage->uses;
   storage->written = 1;
   emit_into(trace, target, Py_False);
-  if (loop != nullptr && storage->uses == uses + 1) {  // it is not an operand as well
-    nb::handle(trace).attr("_repeated")(nb::handle(loop), nb::handle(target));
-  }
   return true;
 }
 
@@ -154,8 +149,16 @@ int assign_subscript(PyObject* self, PyObject* index, PyObject* value) {
     wrong_type("index", "one that selects a tensor", index);
   }
   settle_tensor(target);
-  if (is_tensor(target) && is_tensor(value) && assign(target, value)) return 0;
-  nb::handle(storage_of(target)->trace).attr("assign")(part, nb::handle(value));
+  const StorageObject* storage = storage_of(target);
+  TraceObject* trace = as_trace(storage->trace);
+  const LoopObject* loop = shared_loop(trace, target);
+  const long long uses = storage->uses;
+  if (!is_tensor(target) || !is_tensor(value) || !assign(target, value)) {
+    part.attr("_assign")(nb::handle(value));
+  }
+  if (loop != nullptr && storage->uses == uses + 1) {  // it is not an operand as well
+    nb::handle(trace).attr("_repeated")(nb::handle(loop), part);
+  }
   return 0;
 }
 

@@ -4,7 +4,8 @@ import functools
 import os
 
 from .in_graphs import capture_calls
-from .launch.calls import Call, TracedKernel, architecture_of
+from .isa.versions import architecture_of
+from .launch.calls import Call, TracedKernel
 from .launch.compiler_flags import flags_of
 from .launch.ranks import RankedKernel
 from .tracing import tracing

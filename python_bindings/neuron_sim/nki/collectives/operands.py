@@ -4,7 +4,7 @@ from ..isa.instruction import builder
 from ..isa.operators import operator_name
 from ..isa.versions import nc_generation
 from ..tracing import Tensor
-from ..tracing.movement import writable
+from ..tracing.methods import writable
 
 LOWEST_PRIORITY = 3
 FIRST_WITH_PRIORITY = 4  # NeuronCore-v4

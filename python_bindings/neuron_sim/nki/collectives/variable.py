@@ -3,7 +3,7 @@
 from ..isa.instruction import emitted
 from ..tracing import Tensor
 from ..tracing.active import current
-from ..tracing.movement import writable
+from ..tracing.methods import writable
 from .groups import group_of
 from .operands import emit, one_pair
 

@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any
 
 from neuron_sim import _core
-from neuron_sim.nki.launch.calls import target_architecture
+from neuron_sim.nki.isa.versions import target_architecture
 from neuron_sim.nki.tracing import Tensor, buffers
 from neuron_sim.nki.tracing.blocks import LogicalTiles, RingOfTiles
 from neuron_sim.nki.tracing.buffers import Buffer

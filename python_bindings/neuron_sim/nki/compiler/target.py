@@ -1,7 +1,6 @@
 """nki.compiler.target: the chip that kernels are compiled for."""
 
-from ..isa.versions import generation_of
-from ..launch.calls import architecture_of
+from ..isa.versions import architecture_of, generation_of
 
 
 def resolve_target() -> str:

@@ -7,7 +7,7 @@ oob_mode: what an index out of bounds does when the kernel runs, an error or not
 
 import numpy as np
 
-from ..tracing.movement import writable
+from ..tracing.methods import writable
 from ..tracing.splitting import NotOnePattern, in_parts
 from .constants import dge_mode as dge_modes
 from .constants import engine as engines

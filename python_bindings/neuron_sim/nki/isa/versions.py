@@ -2,9 +2,20 @@
 
 from neuron_sim import _core
 
-from ..launch.calls import target_architecture
-from ..tracing.architecture import architecture_at
+from ..tracing.active import running
+from ..tracing.architecture import Architecture, architecture_at
 from .constants import nc_version
+
+
+def architecture_of(target: str | None = None) -> str:
+    """The architecture to build for: the environment's, or `target`, or the default."""
+    name = _core.environment_architecture() or target or _core.DEFAULT_ARCHITECTURE
+    return _core.without_alias(name)
+
+
+def target_architecture() -> Architecture:
+    """The architecture of the kernel that is traced, else the one that would be built for."""
+    return running[-1].target if running else architecture_at(architecture_of())
 
 
 def get_nc_version():

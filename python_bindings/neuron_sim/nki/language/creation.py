@@ -4,9 +4,12 @@ import os
 
 import numpy as np
 
-from ..tracing import creation, movement
+from ..lowering.filling import filled
+from ..lowering.movement import dma
+from ..tracing import creation
 from ..tracing.buffers import sbuf
 from ..tracing.dtypes import dtype_of, uint8
+from ..tracing.methods import writable
 
 
 def _memory(buffer):
@@ -22,32 +25,32 @@ def ndarray(shape, dtype, buffer=sbuf, name="", address=None):
 
 def zeros(shape, dtype, buffer=sbuf, name=""):
     """A tile of zeros."""
-    return creation.filled(shape, 0, dtype, _memory(buffer), name)
+    return filled(shape, 0, dtype, _memory(buffer), name)
 
 
 def ones(shape, dtype, buffer=sbuf, name=""):
     """A tile of ones."""
-    return creation.filled(shape, 1, dtype, _memory(buffer), name)
+    return filled(shape, 1, dtype, _memory(buffer), name)
 
 
 def full(shape, fill_value, dtype, buffer=sbuf, name=""):
     """A tile of one value."""
-    return creation.filled(shape, fill_value, dtype, _memory(buffer), name)
+    return filled(shape, fill_value, dtype, _memory(buffer), name)
 
 
 def zeros_like(x, dtype=None, buffer=None, name=""):
     """A tile of zeros with the shape and, unless given, dtype and buffer of `x`."""
-    return creation.filled(x.shape, 0, dtype or x.dtype, _memory(buffer or x.buffer), name)
+    return filled(x.shape, 0, dtype or x.dtype, _memory(buffer or x.buffer), name)
 
 
 def ones_like(x, dtype=None, buffer=None, name=""):
     """A tile of ones with the shape and, unless given, dtype and buffer of `x`."""
-    return creation.filled(x.shape, 1, dtype or x.dtype, _memory(buffer or x.buffer), name)
+    return filled(x.shape, 1, dtype or x.dtype, _memory(buffer or x.buffer), name)
 
 
 def full_like(x, fill_value, dtype=None, buffer=None, name=""):
     """A tile of one value with the shape and, unless given, dtype and buffer of `x`."""
-    return creation.filled(x.shape, fill_value, dtype or x.dtype, _memory(buffer or x.buffer), name)
+    return filled(x.shape, fill_value, dtype or x.dtype, _memory(buffer or x.buffer), name)
 
 
 def empty_like(x, dtype=None, buffer=None, name=""):
@@ -80,6 +83,6 @@ def shared_identity_matrix(n, dtype=uint8, dst=None, name=""):
     dtype = dtype_of(dtype) if dst is None else dst.dtype
     constant = creation.constant(np.identity(n), dtype, f"{name or 'identity'}_constant")
     tile = creation.ndarray((n, n), dtype, sbuf, name) if dst is None else dst
-    movement.writable(tile)
-    movement.dma(tile, constant)
+    writable(tile)
+    dma(tile, constant)
     return tile

@@ -2,7 +2,7 @@
 
 from ..isa.operators import NAMES
 from ..launch import printing
-from ..tracing import movement, operators
+from ..lowering import movement, tiles
 from ..tracing.dtypes import dtype_of
 
 
@@ -23,7 +23,7 @@ def load_transpose2d(src, dtype=None):
 
 def copy(x, dtype=None):
     """A new SBUF tile with the elements of a tile."""
-    return operators.copy(x, None if dtype is None else dtype_of(dtype))
+    return tiles.copy(x, None if dtype is None else dtype_of(dtype))
 
 
 NAMES[copy] = "copy"

@@ -1,6 +1,7 @@
 """nki.language: random numbers."""
 
 from ..lowering import random as lowering_random
+from ..lowering import tiles
 from ..tracing import current
 from ..tracing.buffers import sbuf
 
@@ -11,7 +12,7 @@ def rand(shape, dtype, buffer=sbuf, name=""):
     if buffer.memory == "sbuf":
         return number
     moved = current().tile(number.shape, number.dtype, buffer.memory)
-    current().assign(moved, number)
+    tiles.assign(moved, number)
     return moved
 
 

@@ -4,13 +4,12 @@ import copy
 import functools
 import inspect
 
-from neuron_sim import _core
-
 from ..legality.judge import judge_program, judge_source
-from ..tracing import creation, movement
+from ..lowering.movement import store
+from ..tracing import creation
 from ..tracing.active import running
 from ..tracing.allocation import Allocation
-from ..tracing.architecture import Architecture, architecture_at
+from ..tracing.architecture import architecture_at
 from ..tracing.buffers import shared_hbm
 from ..tracing.control_flow.control import Control
 from ..tracing.eager import EagerRun
@@ -29,17 +28,6 @@ from .arrays import Input, Placeholder, mapped
 from .last_branches import LoopNumber
 from .programs import Programs
 from .traced_kernel import Output, TracedKernel
-
-
-def architecture_of(target: str | None = None) -> str:
-    """The architecture to build for: the environment's, or `target`, or the default."""
-    name = _core.environment_architecture() or target or _core.DEFAULT_ARCHITECTURE
-    return _core.without_alias(name)
-
-
-def target_architecture() -> Architecture:
-    """The architecture of the kernel that is traced, else the one that would be built for."""
-    return running[-1].target if running else architecture_at(architecture_of())
 
 
 class Call:
@@ -324,7 +312,7 @@ def _in_hbm(trace: Trace, tile: Tensor) -> Tensor:
     """A tile that a kernel returns, which the vendor's simulation allows, as an output."""
     trace.next_hbm = max(trace.next_hbm, len(trace.hbm))
     output = creation.ndarray(tile.shape, tile.dtype, shared_hbm, f"{tile.name}_output")
-    movement.store(output, tile)
+    store(output, tile)
     return output
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ..lowering.movement import store
 from ..tracing import buffers
 from ..tracing.active import current
 from ..tracing.creation import declared_shape
 from ..tracing.errors import Unroll
 from ..tracing.mask import boxes
-from ..tracing.movement import store
 from ..tracing.tensor import Storage, Tensor
 
 

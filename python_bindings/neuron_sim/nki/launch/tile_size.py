@@ -1,6 +1,6 @@
 """nl.tile_size: limits of the architecture that a kernel is traced for."""
 
-from .calls import target_architecture
+from ..isa.versions import target_architecture
 
 
 class TileSize:

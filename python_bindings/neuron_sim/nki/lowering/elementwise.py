@@ -8,12 +8,13 @@ values in separate fp32 tiles. A mask narrows all of a function's instructions.
 import math
 
 from ..tracing import Tensor, boxes, current, dtype_of
-from ..tracing import operators as tiles
 from ..tracing.active import note
 from ..tracing.dtypes import bool_, float32, promote, uint8
-from ..tracing.instructions import ACTIVATION, RECIPROCAL, TENSOR_COPY, TENSOR_SCALAR
+from ..tracing.instructions import ACTIVATION, RECIPROCAL, TENSOR_SCALAR
 from ..tracing.splitting import dense
+from . import tiles
 from .index_values import comparison_as_tile
+from .tiles import copy
 
 #: Functions of the Scalar engine, by the builder's name.
 ACTIVATIONS = (
@@ -87,11 +88,6 @@ def invert(x, dtype=None, mask=None):
     """All bits of integers inverted; bools logically."""
     word, number = ("logical_xor", 1.0) if x.dtype is bool_ else ("bitwise_xor", -1.0)
     return emitted(x, dtype, mask, "invert", TENSOR_SCALAR, x, word, number)
-
-
-def copy(x, dtype=None, mask=None):
-    """A new SBUF tile with the elements of x."""
-    return emitted(x, dtype, mask, "copy", TENSOR_COPY, x)
 
 
 def _rounded(x):
@@ -218,7 +214,7 @@ def _as_tile(x, other):
     trace = current()
     column = trace.tile((other.shape[0], *[1] * (len(other.shape) - 1)), promote(x))
     trace.builder.memset(column.access, float(x))
-    return tiles.copy(column.broadcast_to(other.shape)).settle()
+    return copy(column.broadcast_to(other.shape)).settle()
 
 
 _REMAINDERS = {"mod": floor, "fmod": trunc}

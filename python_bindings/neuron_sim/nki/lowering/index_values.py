@@ -4,7 +4,7 @@ from ..tracing import Mask, current
 from ..tracing.dtypes import uint8
 from ..tracing.errors import Unroll
 from ..tracing.expression import Expression
-from ..tracing.operators import broadcast_shape
+from .tiles import broadcast_shape
 
 
 def pattern_of(expression, rank, instruction):

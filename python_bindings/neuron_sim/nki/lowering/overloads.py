@@ -2,14 +2,14 @@
 
 from neuron_sim import _core
 
-from ..tracing import methods, operators
+from ..tracing import methods
 from ..tracing.active import note
 from ..tracing.dtypes import bool_, dtype_of
 from ..tracing.dynamic import DynamicIndex
 from ..tracing.expression import Expression
-from ..tracing.operators import PLAIN, binary, invert, number_of
 from ..tracing.tensor import Tensor
-from . import elementwise, shapes
+from . import elementwise, movement, shapes, tiles
+from .tiles import PLAIN, number_of
 
 plain_binary = _core.plain_binary
 _BINARY = {
@@ -86,7 +86,7 @@ def _in_place(op: str):
 
 def astype(tensor, dtype):
     """A copy with another dtype (always a new tile)."""
-    return operators.copy(tensor, dtype_of(dtype))
+    return tiles.copy(tensor, dtype_of(dtype))
 
 
 def broadcast_to(tensor, *sizes, shape=None):
@@ -106,6 +106,12 @@ def broadcast_to(tensor, *sizes, shape=None):
     return methods.broadcast_free(tensor, sizes)
 
 
+def _assign(target, value):
+    """target[...] = value; in HBM, which only the new language assigns to, by DMA."""
+    is_stored = target.axis is None and not target.storage.trace.is_old
+    (movement.store if is_stored else tiles.assign)(target, value)
+
+
 def _attach() -> None:
     for name, op in _BINARY.items():
         setattr(Tensor, f"__{name}__", _forward(op))
@@ -115,14 +121,14 @@ def _attach() -> None:
     for name, op in _COMPARED.items():
         setattr(Tensor, f"__{name}__", _forward(op))
     unary = {
-        "neg": lambda self: binary("multiply", self, -1),
+        "neg": lambda self: tiles.binary("multiply", self, -1),
         "pos": lambda self: self,
-        "invert": invert,
-        "abs": lambda self: binary("abs_max", self, 0),
+        "invert": lambda self: elementwise.invert(self, self.dtype),
+        "abs": lambda self: tiles.binary("abs_max", self, 0),
     }
     for name, function in unary.items():
         setattr(Tensor, f"__{name}__", function)
-    Tensor.astype, Tensor.broadcast_to = astype, broadcast_to
+    Tensor.astype, Tensor.broadcast_to, Tensor._assign = astype, broadcast_to, _assign
 
 
 _attach()

@@ -8,11 +8,11 @@ from neuron_sim import _core
 
 from ..isa.reductions import in_groups, reduced_axes, with_axes_last
 from ..tracing import boxes, current, dtype_of
-from ..tracing import operators as tiles
 from ..tracing.dtypes import bool_, float32
 from ..tracing.instructions import TENSOR_REDUCE
 from ..tracing.splitting import dense, is_wide
 from . import elementwise as lowering
+from . import tiles
 
 plain_result = _core.plain_result
 

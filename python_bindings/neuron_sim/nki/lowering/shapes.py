@@ -5,10 +5,10 @@ from neuron_sim import _core
 from ..isa.gathers import nc_stream_shuffle
 from ..isa.operators import predicate_view
 from ..tracing import Expression, Mask, Tensor, boxes, current, dtype_of
-from ..tracing import operators as tiles
 from ..tracing.active import check_partitions
 from ..tracing.dtypes import float32, promote, uint8
 from . import elementwise as lowering
+from . import tiles
 from .index_values import comparison_as_tile
 
 
@@ -58,7 +58,7 @@ def transpose(x, dtype=None, mask=None, memory="sbuf"):
     made = current().tile(x.shape[::-1], wanted)
     for rows, columns in cut:
         part = transposed(x.narrow((rows, columns)))
-        current().assign(made.narrow((columns, rows)), part)
+        tiles.assign(made.narrow((columns, rows)), part)
     return made
 
 
@@ -143,7 +143,7 @@ def where(condition, x, y, dtype=None, mask=None):
 def _chosen(dtype, condition, x, y):
     trace = current()
     made = trace.tile(condition.shape, dtype)
-    trace.assign(made, y)
+    tiles.assign(made, y)
     if condition.dtype.name not in ("uint8", "uint16", "uint32", "bool_"):
         truth = trace.tile(condition.shape, uint8)
         trace.builder.tensor_scalar(truth.access, condition.access, "not_equal", 0.0)

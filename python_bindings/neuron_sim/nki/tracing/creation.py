@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from . import buffers, dtypes, movement
+from . import buffers, dtypes
 from .active import check_partitions, current
 from .blocks import LogicalTiles, OneDimensional, insufficient_rank
 from .buffers import Buffer
@@ -136,9 +136,12 @@ def _hbm(trace: Trace, sizes: tuple, dtype, buffer: Buffer, name: str) -> Tensor
     trace.settle()
     ordinal = trace.next_hbm
     trace.next_hbm += 1
-    if trace.core and buffer is not buffers.shared_hbm and ordinal not in trace.output_ordinals:
-        return _private(trace, ordinal, sizes, dtype, buffer, name)
-    if ordinal < len(trace.hbm):
+    is_shared = buffer is buffers.shared_hbm
+    is_output = ordinal in trace.output_ordinals
+    label = name
+    if trace.core and not (is_shared or is_output):
+        label = f"{name}_of_core_{trace.core}"
+    elif ordinal < len(trace.hbm):
         storage = trace.hbm[ordinal]
         if storage.shape != sizes or storage.dtype is not dtype:
             raise ValueError(
@@ -146,36 +149,31 @@ def _hbm(trace: Trace, sizes: tuple, dtype, buffer: Buffer, name: str) -> Tensor
                 f"{list(storage.shape)} and {list(sizes)}."
             )
         return Tensor(storage, sizes, dtype, None)
-    if buffer is buffers.shared_hbm and len(trace.open_scopes) > 1:
+    if is_shared and len(trace.open_scopes) > 1:
         raise ValueError("shared_hbm buffer can only be created top level kernel scope")
-    is_shared = buffer is buffers.shared_hbm and name not in trace.unreturned
-    is_output = is_shared or ordinal in trace.output_ordinals
-    if is_output:
-        whole = trace.builder.argument(name, declared_shape(sizes), dtype.name)
-    else:
-        whole = trace.builder.scratch(name, declared_shape(sizes), trace.stored(dtype))
-        if trace.loops:
-            trace.claims.private.add(name)
-    storage = Storage(trace, name, buffer, sizes, dtype, whole, 0)
-    storage.ordinal = ordinal
-    if is_output:
-        storage.argument = len(trace.arguments)
-        trace.arguments.append(storage)
+    if is_output or (is_shared and name not in trace.unreturned):
+        tensor = _declared(trace, name, buffer, sizes, dtype)
         frame = kernel_frame()
         if frame is not None:
-            trace.declared[storage.argument] = f"{frame.f_code.co_filename}:{frame.f_lineno}"
-    trace.hbm.append(storage)
-    return Tensor(storage, sizes, dtype, None)
+            line = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+            trace.declared[tensor.storage.argument] = line
+    else:
+        whole = trace.builder.scratch(label, declared_shape(sizes), trace.stored(dtype))
+        if trace.loops:
+            trace.claims.private.add(label)
+        tensor = Tensor(Storage(trace, name, buffer, sizes, dtype, whole, 0), sizes, dtype, None)
+    tensor.storage.ordinal = ordinal
+    if ordinal == len(trace.hbm):  # else one of a core other than the first
+        trace.hbm.append(tensor.storage)
+    return tensor
 
 
-def _private(trace: Trace, ordinal: int, sizes: tuple, dtype, buffer: Buffer, name: str) -> Tensor:
-    """Scratch memory of a core other than the first."""
-    label = f"{name}_of_core_{trace.core}"
-    whole = trace.builder.scratch(label, declared_shape(sizes), trace.stored(dtype))
+def _declared(trace: Trace, name: str, buffer: Buffer, sizes: tuple, dtype) -> Tensor:
+    """An argument of the program."""
+    whole = trace.builder.argument(name, declared_shape(sizes), dtype.name)
     storage = Storage(trace, name, buffer, sizes, dtype, whole, 0)
-    storage.ordinal = ordinal
-    if ordinal == len(trace.hbm):
-        trace.hbm.append(storage)  # one that the first core does not have
+    storage.argument = len(trace.arguments)
+    trace.arguments.append(storage)
     return Tensor(storage, sizes, dtype, None)
 
 
@@ -189,38 +187,6 @@ def as_output(trace: Trace, storage: Storage) -> None:
     if storage.argument is None and storage.ordinal is not None:
         trace.output_ordinals = trace.output_ordinals | {storage.ordinal}
         raise Retrace("outputs")
-
-
-def filled(shape, value, dtype, buffer=None, name: str = "") -> Tensor:
-    """A tensor of that value: zeros, ones and full.
-
-    In HBM only scratch memory of the older language (nl.hbm, nl.private_hbm).
-    """
-    in_hbm = getattr(buffer, "memory", "sbuf") == "hbm"
-    if in_hbm:
-        trace = current()
-        if buffer is buffers.shared_hbm or not trace.is_old or trace.allocation.directly:
-            raise ValueError("Creating HBM tensor with init value is not supported.")
-    elif hasattr(buffer, "place") and not current().allocation.forced_automatic:
-        raise ValueError(
-            "Creating SBUF/PSUM tensor with init value is not supported in allocated NKI kernels."
-        )
-    tensor = ndarray(shape, dtype, buffer, name)
-    (movement.fill if in_hbm else fill)(tensor, value)
-    return tensor
-
-
-def fill(tensor: Tensor, value) -> None:
-    """memset of a tile, of every block of a tensor with block dimensions."""
-    builder = current().builder
-    storage = tensor.storage
-    storage.written = True
-    number = float(value)
-    if storage.whole is None or (storage.memory == "psum" and storage.axis > 0):
-        for block in np.ndindex(*tensor.shape[: tensor.axis]):
-            builder.memset(tensor[block].access, number)
-        return
-    builder.memset(storage.whole, number)
 
 
 def constant(array, dtype=None, name: str = "") -> Tensor:
@@ -240,10 +206,7 @@ def constant(array, dtype=None, name: str = "") -> Tensor:
 
 def argument(trace: Trace, name: str, shape: tuple, dtype) -> Tensor:
     """An input of the kernel."""
-    whole = trace.builder.argument(name, declared_shape(shape), dtype.name)
-    storage = Storage(trace, name, buffers.shared_hbm, shape, dtype, whole, 0)
-    storage.written = True
-    storage.argument = len(trace.arguments)
-    trace.arguments.append(storage)
-    trace.inputs.append(storage)
-    return Tensor(storage, shape, dtype, None)
+    tensor = _declared(trace, name, buffers.shared_hbm, shape, dtype)
+    tensor.storage.written = True
+    trace.inputs.append(tensor.storage)
+    return tensor

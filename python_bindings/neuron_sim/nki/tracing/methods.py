@@ -27,6 +27,16 @@ def keep_index(tensor, result):
     return with_index(result, tensor.index, tensor.index_rows, tensor.index_stride)
 
 
+def writable(tensor) -> None:
+    """err_cannot_update_immutable_parameter; notes that the tensor is written."""
+    if not tensor.storage.mutable:
+        raise ValueError(
+            f"Cannot update immutable parameter `{tensor.name}`: annotate it as "
+            "nki.typing.mutable_tensor, or write to a copy of it."
+        )
+    tensor.storage.written = True
+
+
 def same_elements(a, b) -> bool:
     """Whether two tensors of one storage are the same elements in the same order."""
     return a.dtype is b.dtype and a.is_same_view(b)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from typing import Any
 
 from neuron_sim import _core
 
@@ -51,6 +52,7 @@ class Tensor(_core.TensorPattern):
 
     astype: Callable[..., "Tensor"]  # attached, with the operators, by nki.lowering
     broadcast_to: Callable[..., "Tensor"]
+    _assign: Callable[["Tensor", Any], None]
     __slots__ = ()
     __array_ufunc__ = None  # NumPy scalars leave arithmetic with a Tensor to it
     __hash__ = object.__hash__

@@ -6,7 +6,7 @@ from typing import Any
 
 from neuron_sim import _core
 
-from . import buffers, movement, operators
+from . import buffers
 from .active import current
 from .allocation import Allocation
 from .architecture import architecture_at
@@ -122,25 +122,6 @@ class Trace(_core.TraceState):
             return "float32"
         return dtype.name
 
-    # --- results that are assigned -----------------------------------------------------------
-
-    def assign(self, target: Tensor, value) -> None:
-        """target[...] = value; in HBM, which only the new language assigns to, by DMA."""
-        if target.axis is None and not self.is_old:
-            movement.store(target, value)
-            return
-        loop, uses, cut = self.shared_loop(target), target.storage.uses, None
-        if isinstance(value, Tensor) and value.storage is None:
-            emit = getattr(value.pending, "emit", None)
-            cut = emit.cut if type(emit) is InBoxes else None
-            value.settle()
-        operators.assign(target, value, cut)
-        if loop is not None and target.storage.uses == uses + 1:  # it is not an operand as well
-            self._repeated(loop, target)
-
-    def _repeated(self, loop: Loop, target: Tensor) -> None:
-        raise output_dependencies(loop, target)
-
     def constant(self, shape: tuple, dtype: DType, value: float, name: str) -> Any:
         """The access of an SBUF tile of one value, made once for all operators that need it in the
         body of this loop and in loops within."""
@@ -160,6 +141,9 @@ class Trace(_core.TraceState):
             raise Unroll([self.loops[-1].key])
 
     # --- what the base class calls ------------------------------------------------------------
+
+    def _repeated(self, loop: Loop, target: Tensor) -> None:
+        raise output_dependencies(loop, target)
 
     _emit_in_parts = staticmethod(emit_in_parts)
 

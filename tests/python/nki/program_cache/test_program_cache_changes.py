@@ -267,7 +267,7 @@ def test_a_patched_instruction_makes_another_program(monkeypatch):
 
 
 def test_a_patch_inside_the_language_makes_another_program(monkeypatch):
-    from neuron_sim.nki.tracing import movement
+    from neuron_sim.nki.lowering import movement
 
     kernel = nki.jit(emit)
     assert_kept(kernel, A, 2.0, factor=2.0)

@@ -2,7 +2,7 @@
 
 from neuron_sim.nki.tracing import current, dtype_of
 from neuron_sim.nki.tracing.dynamic import region_of
-from neuron_sim.nki.tracing.movement import writable
+from neuron_sim.nki.tracing.methods import writable
 
 from .results import refuse
 

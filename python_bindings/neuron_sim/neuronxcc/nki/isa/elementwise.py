@@ -7,6 +7,7 @@ operand's unless given; `mask`: the part of the tiles that takes part.
 from neuron_sim import _core
 from neuron_sim.nki.isa.constants import named
 from neuron_sim.nki.isa.operators import operator_name, tile_or_number
+from neuron_sim.nki.lowering.tiles import instruction_result
 from neuron_sim.nki.tracing import promote
 from neuron_sim.nki.tracing.instructions import (
     MEMSET,
@@ -16,7 +17,6 @@ from neuron_sim.nki.tracing.instructions import (
     TENSOR_SCALAR,
     TENSOR_TENSOR,
 )
-from neuron_sim.nki.tracing.operators import instruction_result
 
 from .constants import engine as engines
 from .results import refuse

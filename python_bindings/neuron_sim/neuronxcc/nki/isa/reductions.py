@@ -8,9 +8,9 @@ from neuron_sim import _core
 from neuron_sim.nki.isa import reductions as new
 from neuron_sim.nki.isa.operators import operator_name
 from neuron_sim.nki.lowering.reductions import kept_box, reduced_shape, reducible
+from neuron_sim.nki.lowering.tiles import instruction_result
 from neuron_sim.nki.tracing import boxes, current, dtype_of
 from neuron_sim.nki.tracing.instructions import TENSOR_REDUCE
-from neuron_sim.nki.tracing.operators import instruction_result
 
 from .results import refuse
 from .returned import returned

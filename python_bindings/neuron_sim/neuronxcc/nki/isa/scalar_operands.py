@@ -1,9 +1,9 @@
 """Scalar operands of element-wise instructions: numbers, or tiles with an element per partition."""
 
 from neuron_sim.nki.isa.operators import tile_or_number
+from neuron_sim.nki.lowering.tiles import copy
 from neuron_sim.nki.tracing import Tensor, current
 from neuron_sim.nki.tracing.dtypes import float32
-from neuron_sim.nki.tracing.operators import copy
 
 
 def per_partition(operand):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from neuron_sim.neuronxcc.nki.keywords import refuse
+from neuron_sim.nki.lowering.filling import filled
 from neuron_sim.nki.tracing import creation
 from neuron_sim.nki.tracing.dtypes import dtype_of, uint8
 
@@ -18,37 +19,37 @@ def ndarray(shape, dtype, *, buffer=None, name="", **kwargs):
 def zeros(shape, dtype, *, buffer=None, name="", **kwargs):
     """A tile of zeros."""
     refuse("zeros", kwargs)
-    return creation.filled(shape, 0, dtype, buffer, name)
+    return filled(shape, 0, dtype, buffer, name)
 
 
 def ones(shape, dtype, *, buffer=None, name="", **kwargs):
     """A tile of ones."""
     refuse("ones", kwargs)
-    return creation.filled(shape, 1, dtype, buffer, name)
+    return filled(shape, 1, dtype, buffer, name)
 
 
 def full(shape, fill_value, dtype, *, buffer=None, name="", **kwargs):
     """A tile of one value."""
     refuse("full", kwargs)
-    return creation.filled(shape, fill_value, dtype, buffer, name)
+    return filled(shape, fill_value, dtype, buffer, name)
 
 
 def zeros_like(a, dtype=None, *, buffer=None, name="", **kwargs):
     """A tile of zeros with the shape and, unless given, dtype and buffer of `a`."""
     refuse("zeros_like", kwargs)
-    return creation.filled(a.shape, 0, dtype or a.dtype, buffer or a.buffer, name)
+    return filled(a.shape, 0, dtype or a.dtype, buffer or a.buffer, name)
 
 
 def ones_like(a, dtype=None, *, buffer=None, name="", **kwargs):
     """A tile of ones with the shape and, unless given, dtype and buffer of `a`."""
     refuse("ones_like", kwargs)
-    return creation.filled(a.shape, 1, dtype or a.dtype, buffer or a.buffer, name)
+    return filled(a.shape, 1, dtype or a.dtype, buffer or a.buffer, name)
 
 
 def full_like(a, fill_value, dtype=None, *, buffer=None, name="", **kwargs):
     """A tile of one value with the shape and, unless given, dtype and buffer of `a`."""
     refuse("full_like", kwargs)
-    return creation.filled(a.shape, fill_value, dtype or a.dtype, buffer or a.buffer, name)
+    return filled(a.shape, fill_value, dtype or a.dtype, buffer or a.buffer, name)
 
 
 def empty_like(a, dtype=None, *, buffer=None, name="", **kwargs):

@@ -3,7 +3,7 @@
 from neuron_sim import _core
 from neuron_sim.neuronxcc.nki.keywords import refuse
 from neuron_sim.nki.isa.operators import NAMES
-from neuron_sim.nki.tracing import movement, operators
+from neuron_sim.nki.lowering import movement, tiles
 from neuron_sim.nki.tracing.dtypes import dtype_of
 from neuron_sim.nki.tracing.instructions import DMA_COPY, TENSOR_COPY
 
@@ -37,8 +37,8 @@ def copy(src, *, mask=None, dtype=None, **kwargs):
     if kwargs:
         refuse("copy", kwargs)
     if mask is None and dtype is None:
-        return plain_result(TENSOR_COPY, "x", operators.copy, src)
-    return operators.copy(src, None if dtype is None else dtype_of(dtype), mask)
+        return plain_result(TENSOR_COPY, "x", tiles.copy, src)
+    return tiles.copy(src, None if dtype is None else dtype_of(dtype), mask)
 
 
 NAMES[copy] = "copy"

@@ -1,15 +1,13 @@
-"""Instructions that tensor operators emit: copies, assignments, arithmetic of tiles and numbers."""
+"""Instructions of one or two tiles: copies, assignments, arithmetic of tiles and numbers."""
 
 from typing import Any
 
 from neuron_sim import _core
 
-from . import dtypes, methods
-from .active import current
-from .dtypes import DType, promote
-from .expression import Expression
-from .instructions import MEMSET, TENSOR_COPY, TENSOR_SCALAR, TENSOR_TENSOR
-from .tensor import Tensor
+from ..tracing import Expression, Tensor, current, dtypes, methods
+from ..tracing.dtypes import DType, promote
+from ..tracing.instructions import MEMSET, TENSOR_COPY, TENSOR_SCALAR, TENSOR_TENSOR
+from ..tracing.mask import InBoxes
 
 instruction_result = _core.instruction_result
 PLAIN = frozenset(("add", "subtract", "multiply"))
@@ -57,11 +55,14 @@ def copy(src: Tensor, dtype: DType | None = None, mask: Any = None) -> Tensor:
     return instruction_result(src.shape, dtype, src.dtype, mask, TENSOR_COPY, src)
 
 
-def assign(target: Tensor, value: Any, cut: list | None = None) -> None:
-    """target[...] = value: a number fills, a tile is copied and its free dimensions broadcast.
-
-    `cut`: the boxes of the value that its mask left; no other element is copied.
-    """
+def assign(target: Tensor, value: Any) -> None:
+    """target[...] = value: a number fills, a tile is copied and its free dimensions broadcast; of a
+    result that is not written yet, what its mask leaves."""
+    cut = None
+    if isinstance(value, Tensor) and value.storage is None:
+        emit = getattr(value.pending, "emit", None)
+        cut = emit.cut if type(emit) is InBoxes else None
+        value.settle()
     if cut is not None and target.shape[0] == value.shape[0] and target.size == value.size:
         try:
             whole = target.reshape(value.shape)
@@ -173,10 +174,3 @@ def with_scalar(op: str, data: Tensor, scalar: Any, reverse: bool, dtype: Any, m
     default = _result_dtype(op, data.dtype, other)
     operands = (data, op, scalar, reverse)
     return instruction_result(data.shape, dtype, default, mask, TENSOR_SCALAR, *operands)
-
-
-def invert(tensor: Tensor) -> Tensor:
-    """~tensor: all bits of integers; bools logically, like the vendor."""
-    if tensor.dtype is dtypes.bool_:
-        return with_scalar("logical_xor", tensor, 1, False, tensor.dtype, None)
-    return with_scalar("bitwise_xor", tensor, -1, False, tensor.dtype, None)

@@ -1,15 +1,11 @@
 """Movement between HBM and tiles: load, store, load_transpose2d of both languages."""
 
-from .active import current
-from .control_flow.dependences import output_dependencies
-from .dtypes import dtype_of
-from .expression import Expression
-from .instructions import DMA_COPY
-from .mask import boxes
-from .operators import instruction_result, on_chip
-from .tensor import Tensor
-
-_FILLED_COLUMNS = 4000  # elements per partition of the tile that fills a tensor in HBM
+from ..tracing import Expression, Tensor, boxes, current, dtype_of
+from ..tracing.control_flow.dependences import output_dependencies
+from ..tracing.instructions import DMA_COPY
+from ..tracing.methods import writable
+from .shapes import transposed
+from .tiles import instruction_result, on_chip
 
 
 def in_hbm(tensor, operand: str, instruction: str) -> Tensor:
@@ -53,16 +49,6 @@ def load(src, mask=None, dtype=None) -> Tensor:
     return instruction_result(src.shape, dtype, src.dtype, mask, emit, src)
 
 
-def writable(tensor: Tensor) -> None:
-    """err_cannot_update_immutable_parameter."""
-    if not tensor.storage.mutable:
-        raise ValueError(
-            f"Cannot update immutable parameter `{tensor.name}`: annotate it as "
-            "nki.typing.mutable_tensor, or write to a copy of it."
-        )
-    tensor.storage.written = True
-
-
 def store(dst, value, mask=None) -> None:
     """Elements of a tile, or a number, to an HBM tensor. From PSUM via SBUF.
 
@@ -84,24 +70,6 @@ def store(dst, value, mask=None) -> None:
         _store_tile(dst.narrow(box), _narrowed_like(dst, value, box))
 
 
-def fill(dst: Tensor, value) -> None:
-    """A dense HBM tensor of one value, by DMA from a tile that holds it."""
-    trace = current()
-    writable(dst)
-    partitions = trace.target.limits.partitions
-    columns, rest = divmod(dst.size, partitions)
-    width = min(columns, _FILLED_COLUMNS)
-    tile = trace.tile((partitions, max(width, rest)), dst.dtype, name=dst.name)
-    trace.builder.memset(tile.access, float(value))
-    for start in range(0, columns, _FILLED_COLUMNS):
-        shape = (partitions, min(width, columns - start))
-        part = dst.same_storage(shape, (columns, 1), None, 0, dst.start + start)
-        dma(part, tile.narrow(((0, partitions), (0, shape[1]))))
-    if rest:
-        last = dst.same_storage((1, rest), (rest, 1), None, 0, dst.start + dst.size - rest)
-        dma(last, tile.narrow(((0, 1), (0, rest))))
-
-
 def _store_tile(dst: Tensor, value: Tensor) -> None:
     is_turned = dst.steps[0] == 1 and len(dst.shape) == 2 and dst.steps[1] > 1
     fits = min(dst.shape) > 1 and value.shape == dst.shape
@@ -113,10 +81,10 @@ def _store_tile(dst: Tensor, value: Tensor) -> None:
     for start in range(0, columns, trace.target.square):
         block = (start, min(trace.target.square, columns - start))
         part = ((0, partitions), block)
-        turned = _turned(value.narrow(part))
+        turned = transposed(value.narrow(part))
         rows = trace.tile((block[1], partitions), dst.dtype, name="rows")
         trace.builder.tensor_copy(rows.access, turned.access)
-        dma(transposed(dst.narrow(part)), rows)
+        dma(dst.narrow(part).permute((1, 0)), rows)
 
 
 def _tile_to_store(trace, dst: Tensor, value) -> Tensor:
@@ -182,7 +150,7 @@ def load_transpose2d(src, mask=None, dtype=None) -> Tensor:
             if _turns(src.dtype):
                 _load_and_turn(to, part)
             else:
-                current().builder.dma_copy(to.access, transposed(part).access)
+                current().builder.dma_copy(to.access, part.permute((1, 0)).access)
 
     kind = src.dtype if dtype is None else dtype_of(dtype)
     return current().result((columns, rows), kind, "sbuf", emit, explicit=dtype is not None)
@@ -201,19 +169,5 @@ def _load_and_turn(dst: Tensor, src: Tensor) -> None:
         block = (start, min(trace.target.square, rows - start))
         loaded = trace.tile((block[1], columns), src.dtype, name="rows")
         dma(loaded, src.narrow((block, (0, columns))))
-        turned = _turned(loaded)
+        turned = transposed(loaded)
         trace.builder.tensor_copy(dst.narrow(((0, columns), block)).access, turned.access)
-
-
-def _turned(tile: Tensor) -> Tensor:
-    """Transposed into PSUM. Trn1 turns by a product, whose result is fp32."""
-    trace = current()
-    kind = tile.dtype if trace.target.features.exact_transpose else dtype_of("float32")
-    turned = trace.tile(tile.shape[::-1], kind, "psum", name="turned")
-    trace.builder.nc_transpose(turned.access, tile.access, "tensor")
-    return turned
-
-
-def transposed(tensor: Tensor) -> Tensor:
-    """The dimensions of an HBM tensor [a, b] exchanged."""
-    return tensor.derived(tensor.shape[::-1], tensor.steps[::-1], None, 0, tensor.start)
