@@ -8,8 +8,8 @@ from .isa.versions import architecture_of
 from .launch.calls import Call, TracedKernel
 from .launch.compiler_flags import flags_of
 from .launch.ranks import RankedKernel
+from .syntax.places import entry
 from .tracing import tracing
-from .tracing.errors import entry
 from .tracing.grid import grid_of
 
 

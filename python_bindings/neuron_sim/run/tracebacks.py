@@ -27,7 +27,7 @@ def short(error: BaseException) -> str | None:
 
 def _callers(error: BaseException) -> list[traceback.FrameSummary]:
     """Frames outside of this package, outermost first, without the one that a note shows."""
-    from neuron_sim.nki.tracing.errors import is_internal  # scripts without kernels do without
+    from neuron_sim.nki.syntax.places import is_internal  # scripts without kernels do without
 
     steps = traceback.walk_tb(error.__traceback__)
     kept = [(frame, line) for frame, line in steps if not is_internal(frame.f_code)]

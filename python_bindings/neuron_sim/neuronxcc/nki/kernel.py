@@ -9,7 +9,7 @@ from neuron_sim.nki.isa.versions import architecture_of
 from neuron_sim.nki.launch.calls import Call, TracedKernel
 from neuron_sim.nki.launch.compiler_flags import flags_of
 from neuron_sim.nki.syntax.names import own_nodes
-from neuron_sim.nki.tracing.errors import entry
+from neuron_sim.nki.syntax.places import entry
 from neuron_sim.nki.syntax.source import syntax_of
 from neuron_sim.nki.tracing import tracing
 from neuron_sim.nki.tracing.grid import grid_of

@@ -6,6 +6,7 @@ import inspect
 
 from ..legality.judge import judge_program, judge_source
 from ..lowering.movement import store
+from ..syntax.places import point_at_definition, point_at_kernel, point_at_message
 from ..tracing import creation
 from ..tracing.active import running
 from ..tracing.allocation import Allocation
@@ -13,13 +14,7 @@ from ..tracing.architecture import architecture_at
 from ..tracing.buffers import shared_hbm
 from ..tracing.control_flow.control import Control
 from ..tracing.eager import EagerRun
-from ..tracing.errors import (
-    Retrace,
-    Unroll,
-    point_at_definition,
-    point_at_kernel,
-    point_at_message,
-)
+from ..tracing.errors import Retrace, Unroll
 from ..tracing.expression import variable
 from ..tracing.tensor import Tensor
 from ..tracing.trace import Trace

@@ -10,12 +10,11 @@ be traced because a tile has no elements is traced again with that reading.
 
 import ast
 import operator
-import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ..syntax.places import kernel_frame, warn_at
 from ..syntax.source import syntax_at
-from ..tracing.errors import kernel_frame
 
 _PURE = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Attribute, ast.Compare, ast.IfExp)
 
@@ -63,15 +62,12 @@ def _decided() -> bool | None:
         return None
     if not all(_assigns_values(each) for each in (*statement.body, *statement.orelse)):
         return None
-    warnings.warn_explicit(
+    text = (
         f"the branches of `if {ast.unparse(statement.test)}` only assign Python values, and the "
         "kernel cannot be traced with those of each iteration; as by the vendor's compiler, which "
-        "traces both branches once, the last one's values hold in all iterations.",
-        UserWarning,
-        frame.f_code.co_filename,
-        statement.lineno,
-        registry=frame.f_globals.setdefault("__warningregistry__", {}),
+        "traces both branches once, the last one's values hold in all iterations."
     )
+    warn_at(frame, text, statement.lineno)
     return not statement.orelse
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from neuron_sim import _core
 
-from ..tracing.errors import entry
+from ..syntax.places import entry
 from . import eager
 from .arrays import is_array
 from .traced_kernel import is_timing_only

@@ -5,7 +5,7 @@ from typing import Any
 
 from neuron_sim.sanitizer import checking
 
-from ..tracing.errors import point_at_line
+from ..syntax.places import point_at_line
 
 ALWAYS = frozenset(
     {"carried-dependency", "instance-race", "psum-bank-crossing", "psum-interleaved-groups"}

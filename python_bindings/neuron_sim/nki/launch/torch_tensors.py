@@ -10,7 +10,7 @@ from typing import Any
 
 from neuron_sim.settings import device_name
 
-from ..tracing.errors import point_at_message
+from ..syntax.places import point_at_message
 
 
 class _Calls(threading.local):

@@ -13,7 +13,7 @@ import numpy as np
 from neuron_sim import _core
 
 from ..legality.judge import judge_array
-from ..tracing.errors import point_at_line, point_at_message
+from ..syntax.places import point_at_line, point_at_message
 from ..tracing.generations import GENERATIONS
 from ..tracing.trace import Trace
 from . import memory, sanitize

@@ -7,7 +7,7 @@ import inspect
 from types import FrameType, ModuleType
 from typing import Any
 
-from ..tracing.errors import first_internal_frame, internal_frames
+from ..syntax.places import first_internal_frame, internal_frames
 
 _OF_TENSORS = frozenset(
     ("access", "axis", "buffer", "dtype", "memory", "ndim", "settle", "shape", "steps", "storage")

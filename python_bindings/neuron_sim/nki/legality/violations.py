@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..tracing.errors import point_at_line
+from ..syntax.places import point_at_line
 from .rules import Rule, rules
 
 APPROXIMATIONS = frozenset(("VA-MM32", "VA-EXP", "VA-SIG", "VA-SUM"))

@@ -15,8 +15,8 @@ from neuron_sim.nki.measurement.benchmark import BenchmarkResult, measure
 from neuron_sim.nki.measurement.profile import profile_kernel
 from neuron_sim.nki.measurement.program_file import save_program, save_trace
 from neuron_sim.nki.measurement.timing_only import timing_only
+from neuron_sim.nki.syntax.places import entry
 from neuron_sim.nki.tracing import tracing
-from neuron_sim.nki.tracing.errors import entry
 
 
 class MeasuredKernel:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from neuron_sim import _core
 
-from .errors import kernel_frame, out_of_kernel
+from ..syntax.places import kernel_frame, line_of
+from .errors import out_of_kernel
 
 if TYPE_CHECKING:
     from .trace import Trace
@@ -24,7 +25,7 @@ def current() -> "Trace":
 def note(rule: str, detail: str) -> None:
     """The kernel that is being traced breaks a rule of nki/legality at its present line."""
     frame = kernel_frame()
-    place = "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    place = "" if frame is None else line_of(frame)
     current().noted.append((rule, place, detail))
 
 

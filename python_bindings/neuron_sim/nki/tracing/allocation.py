@@ -4,7 +4,7 @@ import sys
 from types import FrameType
 from typing import Any
 
-from .errors import is_internal
+from ..syntax.places import is_internal
 
 
 class Allocation:

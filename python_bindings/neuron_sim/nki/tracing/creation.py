@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 
+from ..syntax.places import kernel_frame, line_of
 from . import buffers, dtypes
 from .active import check_partitions, current
 from .blocks import LogicalTiles, OneDimensional, insufficient_rank
 from .buffers import Buffer
 from .dtypes import dtype_of
-from .errors import Retrace, kernel_frame
+from .errors import Retrace
 from .expression import Expression
 from .methods import dense_strides
 from .tensor import Storage, Tensor
@@ -155,8 +156,7 @@ def _hbm(trace: Trace, sizes: tuple, dtype, buffer: Buffer, name: str) -> Tensor
         tensor = _declared(trace, name, buffer, sizes, dtype)
         frame = kernel_frame()
         if frame is not None:
-            line = f"{frame.f_code.co_filename}:{frame.f_lineno}"
-            trace.declared[tensor.storage.argument] = line
+            trace.declared[tensor.storage.argument] = line_of(frame)
     else:
         whole = trace.builder.scratch(label, declared_shape(sizes), trace.stored(dtype))
         if trace.loops:

@@ -12,8 +12,9 @@ import numpy as np
 
 from neuron_sim import _core
 
+from ..syntax.places import kernel_frame
 from ..syntax.source import syntax_at
-from .errors import Unroll, kernel_frame
+from .errors import Unroll
 from .expression import Expression
 
 

@@ -6,17 +6,19 @@ from typing import Any
 
 from neuron_sim import _core
 
+from ..syntax.loops import line_at
+from ..syntax.places import is_internal, kernel_frame, place_at, place_of, point_at_place
 from . import buffers
 from .active import current
 from .allocation import Allocation
 from .architecture import architecture_at
-from .assignments import check_annotation, place_at, place_of, warn_of_shadowing
+from .assignments import check_annotation, warn_of_shadowing
 from .control_flow import source_scopes
 from .control_flow.claims import Claims
 from .control_flow.control import Control
-from .control_flow.dependences import line_of, output_dependencies
+from .control_flow.dependences import output_dependencies
 from .dtypes import WIDENED, DType, dtype_of, float32
-from .errors import Unroll, is_internal, kernel_frame, point_at_place
+from .errors import Unroll
 from .expression import Loop
 from .mask import InBoxes, boxes
 from .splitting import emit_in_parts
@@ -187,7 +189,7 @@ class Trace(_core.TraceState):
         if level >= MAXIMUM_LOOP_DEPTH:
             raise Unroll([key])
         affine = self._builder.open_loop(trips)
-        self.claims.open_loop(level, line_of(key) if kind == "affine" else "")
+        self.claims.open_loop(level, line_at(*key) if kind == "affine" else "")
         loop = Loop(key, name, kind, trips, affine)
         self.uses += 1
         loop.opened_at = self.uses

@@ -9,8 +9,8 @@ from neuron_sim.nki.isa.operators import operator_name
 from neuron_sim.nki.launch.programs import meet
 from neuron_sim.nki.lowering import elementwise as lowering
 from neuron_sim.nki.lowering import shapes
+from neuron_sim.nki.syntax.places import stored_name
 from neuron_sim.nki.tracing import Tensor, Unroll, boxes, current, dtype_of
-from neuron_sim.nki.tracing.assignments import stored_name
 
 
 def matmul(x, y, *, transpose_x=False, mask=None, **kwargs):

@@ -4,19 +4,15 @@ A counted loop is traced once, so that such a value would keep its first iterati
 them. The loop is unrolled instead, and a warning says what the vendor's compiler does.
 """
 
-import ast
-import warnings
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
-from ...syntax.names import Use, uses
-from ...syntax.source import Syntax, syntax_at
+from ...syntax.loops import handed_on
+from ...syntax.places import warn_at
 from ..tensor import Tensor
 from .python_state import PLAIN, contents
 
 _ABSENT = object()
-_ADDING = ("append", "extend", "add")
-_candidates: dict[tuple[CodeType, int], tuple[str, ...]] = {}
 
 
 class HandedOn:
@@ -32,13 +28,9 @@ class HandedOn:
         if frame is None:
             return
         code, outer = frame.f_code, frame.f_globals
-        names = _candidates.get((code, frame.f_lasti))
-        if names is None:
-            syntax, node = syntax_at(frame)
-            if syntax is None or node is None:  # all that have a value
-                names = (*frame.f_locals, *(each for each in code.co_names if each in outer))
-            else:
-                names = _candidates[code, frame.f_lasti] = _names_of(syntax, node)
+        names = handed_on(code, frame.f_lasti)
+        if names is None:  # all that have a value
+            names = (*frame.f_locals, *(each for each in code.co_names if each in outer))
         values = frame.f_locals if names else {}
         # Objects and functions from outside the kernel may hold state that it does not use.
         own = (*code.co_varnames, *code.co_cellvars) if names else ()
@@ -72,48 +64,9 @@ class HandedOn:
 
 def warn(frame: FrameType, name: str) -> None:
     """Warns that the vendor's compiler would see only one value."""
-    warnings.warn_explicit(
+    warn_at(
+        frame,
         f"'{name}' changes from one iteration of a loop to the next, and the loop is unrolled for "
         "it; the vendor's compiler traces the body once, with the first value in all iterations: "
         "use the loop's variable, or nl.static_range.",
-        UserWarning,
-        frame.f_code.co_filename,
-        frame.f_lineno,
-        registry=frame.f_globals.setdefault("__warningregistry__", {}),
     )
-
-
-def _names_of(syntax: Syntax, node: ast.AST) -> tuple[str, ...]:
-    """Variables that the body of a loop reads before it assigns to them, not only to change
-    themselves. `node`: the loop, or what it iterates over; versions of Python differ."""
-    parent = syntax.parent(node)
-    loop = parent if isinstance(parent, ast.For) and parent.iter is node else node
-    if not isinstance(loop, ast.For):
-        return ()
-    read_first: dict[str, bool] = {}
-    used = set()
-    for use in uses((loop.target, *loop.body)):
-        read_first.setdefault(use.name, not use.stores)
-        if not use.stores and not _only_updates(syntax, use):
-            used.add(use.name)
-    return tuple([name for name, first in read_first.items() if first and name in used])
-
-
-def _only_updates(syntax: Syntax, use: Use) -> bool:
-    """Whether a read is that of `x += 1`, or of `x.append(...)`, which nothing in the loop sees."""
-    parent = syntax.parent(use.node)
-    if isinstance(parent, ast.Attribute):
-        return parent.attr in _ADDING
-    if isinstance(parent, ast.AugAssign):
-        return parent.target is use.node and _is_constant(parent.value)
-    if not isinstance(parent, ast.BinOp) or parent.left is not use.node:
-        return False
-    statement = syntax.parent(parent)
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    names = [each.id for each in targets if isinstance(each, ast.Name)]
-    return names == [use.name] and len(targets) == 1 and _is_constant(parent.right)
-
-
-def _is_constant(expression: ast.AST) -> bool:
-    kinds = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.unaryop, ast.operator)
-    return all(isinstance(each, kinds) for each in ast.walk(expression))

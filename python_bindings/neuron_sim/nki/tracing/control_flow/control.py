@@ -7,8 +7,8 @@ kernel runs. Instructions have numbers, between which the kernel may ask for an 
 from dataclasses import dataclass
 from typing import Any
 
+from ...syntax.places import point_at_line
 from ..eager import refusal
-from ..errors import point_at_line
 from .registers import VirtualRegister
 
 SCRATCH = 4  # registers for addresses out of tiles: more than an instruction has

@@ -1,14 +1,12 @@
 """Iterations of affine_range that write the same memory: err_unexpected_output_dependencies."""
 
-import ast
 import linecache
 import re
 from types import CodeType
 from typing import Any
 
-from ...syntax.names import uses
-from ...syntax.source import syntax_of
-from ..errors import kernel_frame
+from ...syntax.loops import variable_at
+from ...syntax.places import kernel_frame
 
 
 class OutputDependencies(ValueError):
@@ -17,8 +15,10 @@ class OutputDependencies(ValueError):
 
 def output_dependencies(loop: Any, target: Any) -> OutputDependencies:
     """err_unexpected_output_dependencies."""
+    code, step = loop.key
+    name = isinstance(code, CodeType) and variable_at(code, step) or loop.name
     return OutputDependencies(
-        f"Unexpected output dependencies, different iterations of {_variable(loop)} loop write to "
+        f"Unexpected output dependencies, different iterations of {name} loop write to "
         f"`{_written(target)}`"
     )
 
@@ -30,25 +30,3 @@ def _written(target: Any) -> str:
     name = re.escape(target.name)
     found = re.search(rf"\b{name}\[[^\[\]]*\](?=\s*[=,])", line)
     return found.group(0) if found else target.name
-
-
-def line_of(key: tuple) -> str:
-    """`file:line` of a loop by its key; "" of one that is not in the source."""
-    code, step = key
-    if not isinstance(code, CodeType):
-        return ""
-    line = next((line for first, end, line in code.co_lines() if first <= step < end), None)
-    return f"{code.co_filename}:{line}" if line else ""
-
-
-def _variable(loop: Any) -> str:
-    """The name of a loop's variable in the kernel."""
-    code, step = loop.key
-    syntax = syntax_of(code) if isinstance(code, CodeType) else None
-    node = None if syntax is None else syntax.node_at(step)
-    while syntax is not None and node is not None:
-        parent = syntax.parent(node)
-        if isinstance(parent, ast.For | ast.comprehension) and parent.iter is node:
-            return next((each.name for each in uses((parent.target,))), loop.name)
-        node = parent
-    return loop.name

@@ -1,15 +1,14 @@
 """Loops of the languages: counted ones traced once, and unrolled ones."""
 
-import ast
 from operator import index as as_int
 from typing import Any
 
-from ...syntax.source import syntax_at
+from ...syntax.loops import is_left_by_jump, line_at
+from ...syntax.places import kernel_frame
 from ..active import current
-from ..errors import Unroll, kernel_frame
+from ..errors import Unroll
 from ..expression import variable
 from . import carried_values
-from .dependences import line_of
 from .registers import VirtualRegister
 
 
@@ -21,27 +20,6 @@ def loop_position() -> tuple:
     """The identity of a loop in the source, the same in every trace: code and instruction."""
     frame: Any = kernel_frame()
     return frame.f_code, frame.f_lasti
-
-
-def _is_left_by_jump() -> bool:
-    """Whether a loop ends by break or return, not by an exception: that drops its iterator at the
-    node that raised. True also where it is not known: the trace that follows fails as this one.
-    """
-    frame = kernel_frame()
-    syntax, node = (None, None) if frame is None else syntax_at(frame)
-    if syntax is None or node is None:
-        return True
-    parent = syntax.parent(node)
-    if isinstance(node, ast.Constant) and isinstance(parent, ast.Return):
-        return True
-    if isinstance(node, ast.Break | ast.Return | ast.With) or isinstance(parent, ast.withitem):
-        return True  # a `with` is left before the iterator is dropped
-    while node is not None and not isinstance(node, ast.For):
-        parent = syntax.parent(node)
-        if isinstance(parent, ast.Try) and node in parent.finalbody:  # so is a `try`
-            return True
-        node = parent
-    return False
 
 
 def counted(arguments: tuple, kind: str, position: tuple):
@@ -56,7 +34,7 @@ def counted(arguments: tuple, kind: str, position: tuple):
         claims = kind == "affine" and trace.is_old and trace.programs is None
         if claims and len(values) > 1:
             trace.settle()  # what comes before the first iteration
-            claim = trace.claims.iterations("loop", line_of(position))
+            claim = trace.claims.iterations("loop", line_at(*position))
         yield from unrolled(map(trace.counts_as, values), claim)
         return
     frame = kernel_frame()
@@ -66,7 +44,7 @@ def counted(arguments: tuple, kind: str, position: tuple):
     try:
         yield variable(loop, values.start, values.step)
     except GeneratorExit:  # the loop does not run to its end
-        if _is_left_by_jump():
+        if is_left_by_jump(kernel_frame()):
             trace.broken.append(position)
         return
     name = handed_on.changed()
@@ -142,7 +120,7 @@ def _on_registers(start, stop, step: int, is_frozen: bool):
     try:
         yield loop.register
     except GeneratorExit:
-        if _is_left_by_jump():
+        if is_left_by_jump(kernel_frame()):
             control.leave(loop)
         return
     control.close(loop)

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ...syntax.names import uses_within
-from ...syntax.source import syntax_of
-from ..errors import is_internal
+from ...syntax.places import is_internal
+from ...syntax.scopes import assigned_globals
 
 PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None)))
 _SEQUENCES = frozenset((list, tuple, set, frozenset, deque))
@@ -27,7 +26,6 @@ _ITERATORS = frozenset(type(each) for each in _made_iterators)
 _WITHOUT_STATE = (types.ModuleType, types.BuiltinFunctionType, type, np.ufunc)
 _MOST_VALUES = 300  # of one variable that are compared
 _MOST_BYTES = 4000  # of an array that are compared
-_assigned: dict[types.CodeType, tuple[str, ...]] = {}
 
 
 def contents(value: Any) -> Any:
@@ -38,19 +36,6 @@ def contents(value: Any) -> Any:
     if kind in _WITHOUT_STATE:
         return None
     return _Walk().of(value)
-
-
-def assigned_globals(code: types.CodeType) -> tuple[str, ...]:
-    """Names of the module's variables that a code assigns to."""
-    names = _assigned.get(code)
-    if names is None:
-        syntax = syntax_of(code)
-        known: Any = code.co_names  # more than those where the source is unknown
-        if syntax is not None and syntax.function is not None:
-            assigned = (each for each in uses_within(syntax.function) if each.stores)
-            known = {each.name for each in assigned if each.declared == "global"}
-        names = _assigned[code] = tuple(sorted(known))
-    return names
 
 
 def _attributes(kind: type, value: Any) -> dict[str, Any]:

@@ -8,11 +8,11 @@ debuggers see what the user wrote.
 
 import ast
 import sys
-from collections.abc import Iterable
 from types import FrameType
 from typing import Any
 
-from ...syntax.source import syntax_at
+from ...syntax.loops import check_exits, tested_while
+from ...syntax.places import line_of
 from ..active import current
 
 _REGISTERS = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.NamedExpr)
@@ -29,13 +29,13 @@ ON_TENSOR = {
 
 def asks(frame: FrameType) -> bool:
     """Whether a frame tests the truth of the condition of a `while` statement."""
-    return _tested_at(frame) is not None
+    return tested_while(frame) is not None
 
 
 def truth(register: Any) -> bool:
     """Whether the body of the `while` statement that asks is to be traced (now, or once more)."""
     frame: FrameType = sys._getframe(2)
-    statement = _tested_at(frame)
+    statement = tested_while(frame)
     if statement is None or not isinstance(statement.test, _REGISTERS):
         register._no_number()
     control = current().control
@@ -45,9 +45,8 @@ def truth(register: Any) -> bool:
         if any(loop.place is not None and _same(loop.place, place) for loop in control.loops):
             raise control.left_early(control.loops[-1])
         control.check_order("a `while` loop on a register")
-        _check_exits(() if statement is None else statement.body)
-        at = f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        current().noted.append(("LO-DYNGONE", at, "a `while` loop on a register"))
+        check_exits(() if statement is None else statement.body)
+        current().noted.append(("LO-DYNGONE", line_of(frame), "a `while` loop on a register"))
         control.open_while(register, place)
         return True
     end(innermost, register)
@@ -67,33 +66,3 @@ def end(loop: Any, register: Any) -> None:
 
 def _same(a: tuple, b: tuple) -> bool:
     return a[0] is b[0] and a[1] == b[1]
-
-
-def _tested_at(frame: FrameType) -> ast.While | None:
-    """The `while` statement whose whole condition a frame tests.
-
-    Some versions of Python give the position of the condition, others that of the statement.
-    """
-    syntax, node = syntax_at(frame)
-    if syntax is not None and node is not None and not isinstance(node, ast.While):
-        condition, node = node, syntax.parent(node)
-        if isinstance(node, ast.While) and node.test is not condition:
-            return None
-    return node if isinstance(node, ast.While) else None
-
-
-def _check_exits(nodes: Iterable[ast.AST], is_nested: bool = False) -> None:
-    """ValueError for statements that leave the loop other than by its condition. `is_nested`: in a
-    loop whose `break` is its own."""
-    for node in nodes:
-        if isinstance(node, ast.Return) or (isinstance(node, ast.Break) and not is_nested):
-            word = "return" if isinstance(node, ast.Return) else "break"
-            raise ValueError(
-                f"`{word}` in line {node.lineno} would leave a `while` loop on a register, which "
-                "ends by its condition only."
-            )
-        if isinstance(node, ast.For | ast.While):
-            _check_exits(node.body, True)
-            _check_exits(node.orelse, is_nested)
-        elif not isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
-            _check_exits(ast.iter_child_nodes(node), is_nested)
