@@ -120,6 +120,9 @@ nb::object made_of(PyObject* tensor, Objects items, Kind kind) {
   Subscript subscript(view_of(tensor));
   return with_name_of(tensor, [&] {
     if (kind == Kind::kIndexTensors) {
+      if (!is_absent(as_tensor(tensor)->index)) {
+        fail(text("tensor `", kTensorName, "`: the view is indirect already."), ErrorKind::kIndex);
+      }
       apply_gather(subscript, items);
     } else {
       apply_ranges(subscript, tensor, items);

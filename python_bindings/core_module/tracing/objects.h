@@ -113,7 +113,7 @@ inline StorageObject* storage_of(PyObject* tensor) {
 nanobind::object new_tensor(PyObject* storage, PyObject* dtype, const TensorView& view);
 /// The view of a tensor, which gets a storage.
 const TensorView& view_of(PyObject* tensor);
-/// Another view of the storage of a tensor.
+/// Another view of the storage of a tensor, with the tile of indices that the tensor may have.
 nanobind::object tensor_of(PyObject* tensor, const TensorView& view);
 /// The bounds of all indices, over all trips of the loops and positions of the tile.
 void run_checks(PyObject* tensor);

@@ -230,7 +230,7 @@ void bind_tensor(nanobind::module_& module) {
        "tensor[items] of numbers, slices, nl.ds, `...`, None or index expressions."},
       {"gathered", slot<gathered>, METH_O, "tensor[items] of index expressions and numbers alone."},
       {"same_storage", fast(slot<tensor_same_storage>), METH_FASTCALL,
-       "(shape, steps, axis, partition, start): another pattern, of unchecked indices."},
+       "(shape, steps[, axis, partition, start]): another pattern, of unchecked indices."},
       {"derived", fast(slot<tensor_derived>), METH_FASTCALL,
        "The same; what was indexed before is checked now."},
       {"as_column", slot<as_column>, METH_NOARGS,

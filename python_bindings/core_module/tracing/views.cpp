@@ -41,7 +41,17 @@ nb::object new_tensor(PyObject* storage, PyObject* dtype, const TensorView& view
   return made;
 }
 
-nb::object tensor_of(PyObject* tensor, const TensorView& view) {
+namespace {
+
+/// Gives a view of a tensor a tile of indices in its first dimension.
+void set_index(const TensorObject* of, PyObject* index, TensorObject* view) {
+  set_field(view->index, index);
+  view->index_rows = of->index_rows;
+  view->index_stride = of->index_stride;
+}
+
+/// Another view of the storage of a tensor, without the tile of indices that the tensor may have.
+nb::object with_pattern(PyObject* tensor, const TensorView& view) {
   if (!is_tensor(tensor)) return nb::handle(tensor).attr("same_storage")();  // which refuses it
   const TensorObject* old = as_tensor(tensor);
   nb::object made = new_tensor(old->storage, old->dtype, view);
@@ -49,14 +59,37 @@ nb::object tensor_of(PyObject* tensor, const TensorView& view) {
   return made;
 }
 
+}  // namespace
+
+nb::object tensor_of(PyObject* tensor, const TensorView& view) {
+  nb::object made = with_pattern(tensor, view);
+  const TensorObject* old = as_tensor(tensor);
+  if (is_absent(old->index)) return made;
+  if (view.shape.empty() || view.shape[0] != old->shape[0]) {
+    with_name_of(tensor, [] {
+      fail(text("view of `", kTensorName, "`: a tile holds the indices of its dimension 0, which ",
+                "stays as it is."));
+    });
+  }
+  set_index(old, old->index, as_tensor(made.ptr()));
+  return made;
+}
+
 nb::object tensor_same_storage(PyObject* self, PyObject* const* fields, Py_ssize_t count) {
-  if (count != 5) fail("a pattern is shape, steps, axis, partition, start.", ErrorKind::kType);
+  if (count != 2 && count != 5) {
+    fail("a pattern is shape, steps, axis, partition, start.", ErrorKind::kType);
+  }
   TensorView view;
+  if (count == 2) {
+    view = view_of(self);
+    view.checks.clear();
+  } else {
+    view.axis = axis_of(fields[2]);
+    view.partition = position_of(fields[3]);
+    view.start = position_of(fields[4]);
+  }
   view.shape = sizes_of(fields[0]);
   view.steps = sizes_of(fields[1]);
-  view.axis = axis_of(fields[2]);
-  view.partition = position_of(fields[3]);
-  view.start = position_of(fields[4]);
   if (view.steps.size() != view.shape.size()) fail("the steps of a tensor do not fit its shape.");
   return tensor_of(self, view);
 }
@@ -109,18 +142,12 @@ Box box_of(PyObject* ranges) {
   return box;
 }
 
-/// The index tile of a tensor in the first dimension of a box.
-void narrow_index(const TensorObject* tensor, PyObject* box, TensorObject* narrowed) {
-  const nb::object index = tensor->index.attr("narrow")(nb::steal(PyTuple_GetSlice(box, 0, 1)));
-  set_field(narrowed->index, index.ptr());
-  narrowed->index_rows = tensor->index_rows;
-  narrowed->index_stride = tensor->index_stride;
-}
-
 nb::object made_narrow(PyObject* self, PyObject* box) {
-  nb::object made = tensor_of(self, view_of(self).narrowed(box_of(box)));
+  nb::object made = with_pattern(self, view_of(self).narrowed(box_of(box)));
   const TensorObject* tensor = as_tensor(self);
-  if (!is_absent(tensor->index)) narrow_index(tensor, box, as_tensor(made.ptr()));
+  if (is_absent(tensor->index)) return made;
+  const nb::object index = tensor->index.attr("narrow")(nb::steal(PyTuple_GetSlice(box, 0, 1)));
+  set_index(tensor, index.ptr(), as_tensor(made.ptr()));
   return made;
 }
 
@@ -195,7 +222,7 @@ nb::object pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t cou
     });
   }
   run_checks(self);
-  return tensor_of(self, pattern);
+  return with_pattern(self, pattern);
 }
 
 nb::object narrow(PyObject* self, PyObject* box) {

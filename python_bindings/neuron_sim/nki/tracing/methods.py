@@ -20,13 +20,6 @@ def with_index(result, index, rows: int, stride: int):
     return result
 
 
-def keep_index(tensor, result):
-    """The result, with the index of the tensor that it is a view of."""
-    if tensor.index is None:
-        return result
-    return with_index(result, tensor.index, tensor.index_rows, tensor.index_stride)
-
-
 def writable(tensor) -> None:
     """err_cannot_update_immutable_parameter; notes that the tensor is written."""
     if not tensor.storage.mutable:
@@ -68,6 +61,7 @@ def view(tensor, dtype):
         raise ValueError(f"view of '{tensor.describe()}' as {dtype}: its start is not aligned.")
     result = tensor.derived(shape, strides, tensor.axis, tensor.partition, offset)
     result.dtype = dtype
+    result.index_stride = tensor.index_stride * old // new
     return result
 
 
@@ -102,7 +96,7 @@ def reshape(tensor, *sizes, shape=None):
     axis = tensor.axis
     if axis is None:
         strides = _regrouped(tensor, tensor.shape, tensor.steps, sizes)
-        return tensor.derived(sizes, strides, None, 0, tensor.start)
+        return tensor.derived(sizes, strides)
     new = _position_of_partitions(tensor, sizes, tensor.shape[axis])
     before = _regrouped(tensor, tensor.shape[:axis], tensor.steps[:axis], sizes[:new])
     after = _regrouped(tensor, tensor.shape[axis + 1 :], tensor.steps[axis + 1 :], sizes[new + 1 :])
@@ -166,7 +160,7 @@ def broadcast_free(tensor, sizes):
     if missing < 0 or any(d < lead or shape[d] != 1 for d in stretched):
         raise ValueError(f"cannot broadcast tensor '{tensor.describe()}' to shape {list(sizes)}.")
     steps = tuple([0 if d in stretched else step for d, step in enumerate(strides)])
-    return tensor.derived(sizes, steps, tensor.axis, tensor.partition, tensor.start)
+    return tensor.derived(sizes, steps)
 
 
 def expand_dims(tensor, axis):
@@ -179,7 +173,7 @@ def expand_dims(tensor, axis):
             raise refused(tensor, "expand_dims", f"no dimension can be added at {each}.")
         shape.insert(position, 1)
         strides.insert(position, 0)
-    return tensor.derived(tuple(shape), tuple(strides), tensor.axis, tensor.partition, tensor.start)
+    return tensor.derived(shape, strides)
 
 
 def assert_shape(tensor, shape):

@@ -96,7 +96,7 @@ def moved(tensor, index, step: int, dtype):
             f"the dynamic index '{index.describe()}' of tensor `{tensor.name}` has {index.size} "
             "elements, not one."
         )
-    result = tensor.derived(tensor.shape, tensor.steps, tensor.axis, tensor.partition, tensor.start)
+    result = tensor.derived(tensor.shape, tensor.steps)
     result.register = (index, scale)
     return result
 

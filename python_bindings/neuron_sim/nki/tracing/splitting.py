@@ -145,8 +145,7 @@ def _part(tensor, kept: tuple, steps: list, start, index: list):
             start = start + steps[d] * position
     taken = {d for d, _ in index}
     forwards = tuple([1 if d in taken else step for d, step in enumerate(steps)])
-    result = tensor.same_storage(kept, forwards, tensor.axis, partition, start)
-    return methods.keep_index(tensor, result)
+    return tensor.same_storage(kept, forwards, tensor.axis, partition, start)
 
 
 def _first_free(tensor) -> int:

@@ -31,18 +31,6 @@ def _not_indirect(tensor, what: str) -> None:
         raise refused(tensor, what, "the view is indirect already.")
 
 
-def _dimensions(tensor) -> list:
-    """(size, step) of each."""
-    return list(zip(tensor.settle().shape, tensor.steps, strict=True))
-
-
-def _with(tensor, dimensions: list):
-    """A view from the same start with other free dimensions; an indirect view stays one."""
-    shape, steps = zip(*dimensions, strict=True) if dimensions else ((), ())
-    result = tensor.derived(shape, steps, tensor.axis, tensor.partition, tensor.start)
-    return methods.keep_index(tensor, result)
-
-
 def _indexed(tensor, position: int, item):
     """tensor[item] in one dimension."""
     return tensor.indexed((_slice(None),) * position + (item,))
@@ -51,7 +39,7 @@ def _indexed(tensor, position: int, item):
 def slice_(tensor, dim: int, start, end, step: int = 1):
     """Elements start, start + step, ... before `end` of one dimension."""
     position = _dimension(tensor, dim, "slice", patterns.is_indirect(tensor))
-    return methods.keep_index(tensor, _indexed(tensor, position, _slice(start, end, step)))
+    return _indexed(tensor, position, _slice(start, end, step))
 
 
 def select(tensor, dim: int, index):
@@ -63,7 +51,7 @@ def select(tensor, dim: int, index):
     if not hasattr(index, "storage") and not isinstance(index, VirtualRegister):
         if patterns.is_indirect(tensor):
             _not_partitions(tensor, position, "select")
-        return methods.keep_index(tensor, _indexed(tensor, position, index))
+        return _indexed(tensor, position, index)
     _not_indirect(tensor, "select")
     if tensor.axis == position:
         raise refused(tensor, "select", "the partition dimension has no dynamic index.")
@@ -94,13 +82,13 @@ def indirect(tensor, index, num_elem=None):
 
 def permute(tensor, dims):
     """Dimensions in another order; the partition dimension stays first."""
-    old, dims = _dimensions(tensor), tuple(dims)
-    if sorted(dims) != list(range(len(old))):
+    dims = tuple(dims)
+    if sorted(dims) != list(range(len(tensor.settle().shape))):
         why = f"{list(dims)} does not name each of its dimensions once."
         raise refused(tensor, "permute", why)
     if dims[0] != 0:
         _not_partitions(tensor, 0, "permute")
-    return _with(tensor, [old[d] for d in dims])
+    return tensor.derived([tensor.shape[d] for d in dims], [tensor.steps[d] for d in dims])
 
 
 def _of_size_1(tensor, dim: int, what: str) -> int:
@@ -113,44 +101,41 @@ def _of_size_1(tensor, dim: int, what: str) -> int:
 
 def broadcast(tensor, dim: int, size: int):
     """A dimension of size 1 repeated `size` times."""
-    position, dimensions = _of_size_1(tensor, dim, "broadcast"), _dimensions(tensor)
-    dimensions[position] = (size, 0)
-    return _with(tensor, dimensions)
+    sizes = list(tensor.shape)
+    sizes[_of_size_1(tensor, dim, "broadcast")] = size
+    return methods.broadcast_free(tensor, sizes)
 
 
 def expand_dim(tensor, dim: int):
     """A new dimension of size 1 before `dim`."""
-    dimensions = _dimensions(tensor)
-    position = dim + len(dimensions) + 1 if dim < 0 else dim
+    rank = len(tensor.settle().shape)
+    position = dim + rank + 1 if dim < 0 else dim
     _not_partitions(tensor, position, "expand_dim")
-    if not 0 <= position <= len(dimensions):
+    if not 0 <= position <= rank:
         why = f"dimension {dim} cannot be added."
         raise refused(tensor, "expand_dim", why, IndexError)
-    dimensions.insert(position, (1, 0))
-    return _with(tensor, dimensions)
+    return methods.expand_dims(tensor, position)
 
 
 def squeeze_dim(tensor, dim: int):
     """A dimension of size 1 removed."""
-    position, dimensions = _of_size_1(tensor, dim, "squeeze_dim"), _dimensions(tensor)
-    del dimensions[position]
-    return _with(tensor, dimensions)
+    position = _of_size_1(tensor, dim, "squeeze_dim")
+    shape, steps = list(tensor.shape), list(tensor.steps)
+    del shape[position], steps[position]
+    return tensor.derived(shape, steps)
 
 
 def reshape_dim(tensor, dim: int, shape):
     """A dimension split into several; one size may be -1."""
     position = _dimension(tensor, dim, "reshape_dim")
-    dimensions = _dimensions(tensor)
-    size, step = dimensions[position]
+    size = tensor.shape[position]
     sizes = methods.with_inferred(size, [int(each) for each in shape])
     if methods.product(sizes) != size or -1 in sizes:
         why = f"{list(shape)} is not the size of dimension {dim}."
         raise refused(tensor, "reshape_dim", why)
     if len(sizes) > 1:
         _not_partitions(tensor, position, "reshape_dim")
-    steps = [step * each for each in methods.dense_strides(sizes)]
-    dimensions[position : position + 1] = zip(sizes, steps, strict=True)
-    return _with(tensor, dimensions)
+    return tensor.reshape(*tensor.shape[:position], *sizes, *tensor.shape[position + 1 :])
 
 
 def flatten_dims(tensor, start_dim: int, end_dim: int):
@@ -159,16 +144,13 @@ def flatten_dims(tensor, start_dim: int, end_dim: int):
     last = _dimension(tensor, end_dim, "flatten_dims")
     if last > first:
         _not_partitions(tensor, first, "flatten_dims")
-    dimensions = _dimensions(tensor)
-    size, step = dimensions[last]
-    for d in range(last - 1, first - 1, -1):
-        outer, outer_step = dimensions[d]
-        if outer != 1 and size != 1 and outer_step != step * size:
-            why = f"dimensions {d} and {d + 1} are not contiguous in memory."
-            raise refused(tensor, "flatten_dims", why)
-        step = outer_step if size == 1 else step
-        size *= outer
-    return _with(tensor, [*dimensions[:first], (size, step), *dimensions[last + 1 :]])
+    shape = tensor.shape
+    merged = methods.product(shape[first : last + 1])
+    try:
+        return tensor.reshape(*shape[:first], merged, *shape[last + 1 :])
+    except ValueError:
+        why = f"dimensions {first} to {last} are not contiguous in memory."
+        raise refused(tensor, "flatten_dims", why) from None
 
 
 def _names(entry) -> tuple:

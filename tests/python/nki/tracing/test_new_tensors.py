@@ -57,7 +57,7 @@ def test_views_are_those_of_numpy(view, expected, hbm):
 def test_dimensions_that_are_not_adjacent_cannot_be_merged():
     view = through(lambda t: t.permute((0, 2, 1)).flatten_dims(1, 2), (8, 24))
     assert error_of(view, A) == (
-        "flatten_dims of 'seen[8, 6, 4]': dimensions 1 and 2 are not contiguous in memory."
+        "flatten_dims of 'seen[8, 6, 4]': dimensions 1 to 2 are not contiguous in memory."
     )
 
 
@@ -168,6 +168,24 @@ def test_rows_may_be_selected_per_partition():
 
     index = RANDOM.integers(0, 8, (11, 1)).astype(np.int32)
     assert np.array_equal(kernel(A, index), A[index[:, 0]])
+
+
+@pytest.mark.parametrize("view, expected", [
+    (lambda t: t[:, 1:3], lambda a: a[:, 1:3]),
+    (lambda t: t.reshape((8, 2, 12)), lambda a: a.reshape(8, 2, 12)),
+    (lambda t: t.expand_dims(1), lambda a: a[:, None]),
+    (lambda t: t.view(nl.int32), lambda a: a.view(np.int32)),
+    (lambda t: t.view(nl.int16), lambda a: a.view(np.int16)),
+    (lambda t: t[2:4], "a tile holds the indices of its dimension 0, which stays as it is."),
+    (lambda t: t.reshape((4, 48)), "a tile holds the indices of its dimension 0"),
+], ids=range(7))  # fmt: skip
+def test_views_of_rows_that_a_tile_selects_are_views_of_those_rows(view, expected):
+    kernel = nki.jit(lambda a, i: in_hbm(nl, nl.load(view(a.vector_select(0, nl.load(i))))))
+    index = np.array([[5], [2], [7], [7], [0], [1], [6], [3]], np.int32)
+    if isinstance(expected, str):
+        assert expected in error_of(kernel, A, index)
+    else:
+        assert np.array_equal(kernel(A, index), expected(A[index[:, 0]]))
 
 
 def test_a_dynamic_range_is_a_counted_loop_and_fori_loop_too():
