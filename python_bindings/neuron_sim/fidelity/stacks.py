@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from neuron_sim.fidelity.measurement import Measurement
+from neuron_sim.nki.measurement.generations import GENERATIONS, STATIC_DESCRIPTORS
 from neuron_sim.nki.tracing.architecture import architecture_at
-from neuron_sim.nki.tracing.generations import GENERATIONS, STATIC_DESCRIPTORS
 
 
 def published_stack(

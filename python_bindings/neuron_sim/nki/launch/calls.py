@@ -13,7 +13,6 @@ from ..tracing.allocation import Allocation
 from ..tracing.architecture import architecture_at
 from ..tracing.buffers import shared_hbm
 from ..tracing.control_flow.control import Control
-from ..tracing.eager import EagerRun
 from ..tracing.errors import Retrace, Unroll
 from ..tracing.expression import variable
 from ..tracing.tensor import Tensor
@@ -179,7 +178,7 @@ class Call:
         trace.unreturned = self.unreturned
         trace.printed = [] if prints else None
         if arrays is not None:
-            trace.eager = EagerRun(trace, [each.copy() for each in arrays])
+            trace.eager = eager.EagerRun(trace, [each.copy() for each in arrays])
         return trace
 
     def _traced(self, trace: Trace) -> TracedKernel:

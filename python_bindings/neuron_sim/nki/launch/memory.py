@@ -6,7 +6,7 @@ from typing import Any
 
 from neuron_sim import _core
 
-from ..tracing.generations import GENERATIONS
+from ..measurement.generations import GENERATIONS
 
 
 def pass_objection(source: Any) -> str:

@@ -13,8 +13,8 @@ import numpy as np
 from neuron_sim import _core
 
 from ..legality.judge import judge_array
+from ..measurement.generations import GENERATIONS
 from ..syntax.places import point_at_line, point_at_message
-from ..tracing.generations import GENERATIONS
 from ..tracing.trace import Trace
 from . import memory, sanitize
 from .arrays import as_bytes, copy_into_torch, host_bytes, is_declared, is_numpy, to_torch

@@ -15,7 +15,7 @@ from neuron_sim.timeline.changes import Change
 from neuron_sim.timeline.interval import COVERAGE, interval, kind_of
 from neuron_sim.timeline.recorded_run import code_of
 
-from ..tracing.generations import instance_type
+from .generations import instance_type
 
 _TYPES = {"f8": "<f8", "u4": "<u4", "i4": "<i4", "u1": "u1"}
 
