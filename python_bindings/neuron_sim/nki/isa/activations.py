@@ -5,8 +5,8 @@ that instructions of the family share; reduce_cmd says what an instruction does 
 reads it out. `name` is for with_schedule.
 """
 
-from ..tracing.instructions import ACTIVATION
 from .declared import declared
+from .instruction import ACTIVATION
 
 
 @declared(

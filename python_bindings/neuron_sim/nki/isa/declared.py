@@ -15,10 +15,10 @@ import numpy as np
 
 from neuron_sim import _core
 
-from ..tracing.splitting import NotOnePattern, in_parts
 from . import constants
 from .instruction import builder, emitted
 from .operators import operand, operator_name, predicate_view
+from .splitting import NotOnePattern, in_parts
 
 _FIELDS = _core.instruction_parameters()
 OPERANDS = {

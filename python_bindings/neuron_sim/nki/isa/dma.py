@@ -8,13 +8,13 @@ oob_mode: what an index out of bounds does when the kernel runs, an error or not
 import numpy as np
 
 from ..tracing.methods import writable
-from ..tracing.splitting import NotOnePattern, in_parts
 from .constants import dge_mode as dge_modes
 from .constants import engine as engines
 from .constants import named
 from .constants import oob_mode as oob_modes
 from .instruction import builder, emitted
 from .operators import operator_name
+from .splitting import NotOnePattern, in_parts
 
 _UNKNOWN, _ERROR = dge_modes.unknown, oob_modes.error
 

@@ -11,12 +11,11 @@ ValueError and TypeError of the builder name instruction, operand, value and lim
 from neuron_sim import _core
 
 from ..tracing.dtypes import dtype_of
-from ..tracing.instructions import TENSOR_COPY, TENSOR_SCALAR, TENSOR_TENSOR
-from ..tracing.splitting import NotOnePattern, in_parts
 from .constants import engine as engines
 from .constants import named
 from .declared import declared
-from .instruction import builder, emitted
+from .instruction import TENSOR_COPY, TENSOR_SCALAR, TENSOR_TENSOR, builder, emitted
+from .splitting import NotOnePattern, in_parts
 
 emit_plain = _core.emit_plain
 _UNKNOWN = engines.unknown

@@ -1,4 +1,4 @@
-"""The handle that an instruction of nki.isa returns, and the builder that takes it."""
+"""Instructions of the builder, the handle that one of nki.isa returns, and the builder itself."""
 
 from neuron_sim import _core
 
@@ -36,3 +36,16 @@ class NkiValidationError(Exception):
 emitted = _core.emitted
 #: builder(): the `_core.Builder` of the kernel that is being traced.
 builder = _core.current_builder
+
+# Those that emit a result, see TraceState.result: their operands are those of the builder's method
+# in its order, tensors in place of their Views.
+ACTIVATION = _core.Instruction(_core.Builder.activation)
+DMA_COPY = _core.DMA_COPY
+MATMUL = _core.MATMUL
+MEMSET = _core.Instruction(_core.Builder.memset)
+RECIPROCAL = _core.Instruction(_core.Builder.reciprocal)
+SCALAR_TENSOR_TENSOR = _core.Instruction(_core.Builder.scalar_tensor_tensor)
+TENSOR_COPY = _core.Instruction(_core.Builder.tensor_copy)
+TENSOR_REDUCE = _core.TENSOR_REDUCE
+TENSOR_SCALAR = _core.TENSOR_SCALAR
+TENSOR_TENSOR = _core.TENSOR_TENSOR

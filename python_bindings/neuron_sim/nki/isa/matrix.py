@@ -1,10 +1,9 @@
 """nki.isa: matrix products and transposes of the Tensor engine, and quantisation for it."""
 
-from ..tracing.instructions import MATMUL
 from .constants import engine as engines
 from .constants import named
 from .declared import declared
-from .instruction import builder, emitted
+from .instruction import MATMUL, builder, emitted
 from .versions import nc_generation
 
 

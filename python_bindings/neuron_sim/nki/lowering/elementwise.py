@@ -7,11 +7,11 @@ values in separate fp32 tiles. A mask narrows all of a function's instructions.
 
 import math
 
+from ..isa.instruction import ACTIVATION, RECIPROCAL, TENSOR_SCALAR
+from ..isa.splitting import dense
 from ..tracing import Tensor, boxes, current, dtype_of
 from ..tracing.active import note
 from ..tracing.dtypes import bool_, float32, promote, uint8
-from ..tracing.instructions import ACTIVATION, RECIPROCAL, TENSOR_SCALAR
-from ..tracing.splitting import dense
 from . import tiles
 from .index_values import comparison_as_tile
 from .tiles import copy

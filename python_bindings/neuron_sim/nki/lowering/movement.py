@@ -1,8 +1,8 @@
 """Movement between HBM and tiles: load, store, load_transpose2d of both languages."""
 
+from ..isa.instruction import DMA_COPY
 from ..tracing import Expression, Tensor, boxes, current, dtype_of
 from ..tracing.control_flow.dependences import output_dependencies
-from ..tracing.instructions import DMA_COPY
 from ..tracing.methods import writable
 from .shapes import transposed
 from .tiles import instruction_result, on_chip

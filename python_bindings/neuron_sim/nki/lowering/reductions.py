@@ -6,11 +6,11 @@ partitions it leaves out stay uninitialised.
 
 from neuron_sim import _core
 
+from ..isa.instruction import TENSOR_REDUCE
 from ..isa.reductions import in_groups, reduced_axes, with_axes_last
+from ..isa.splitting import dense, is_wide
 from ..tracing import boxes, current, dtype_of
 from ..tracing.dtypes import bool_, float32
-from ..tracing.instructions import TENSOR_REDUCE
-from ..tracing.splitting import dense, is_wide
 from . import elementwise as lowering
 from . import tiles
 

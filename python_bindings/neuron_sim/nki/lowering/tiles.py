@@ -4,9 +4,9 @@ from typing import Any
 
 from neuron_sim import _core
 
+from ..isa.instruction import MEMSET, TENSOR_COPY, TENSOR_SCALAR, TENSOR_TENSOR
 from ..tracing import Expression, Tensor, current, dtypes, methods
 from ..tracing.dtypes import DType, promote
-from ..tracing.instructions import MEMSET, TENSOR_COPY, TENSOR_SCALAR, TENSOR_TENSOR
 from ..tracing.mask import InBoxes
 
 instruction_result = _core.instruction_result

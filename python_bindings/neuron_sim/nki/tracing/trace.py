@@ -1,6 +1,7 @@
 """Trace: one kernel while it is turned into a program."""
 
 import sys
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,6 @@ from .dtypes import WIDENED, DType, dtype_of, float32
 from .errors import Unroll
 from .expression import Loop
 from .mask import InBoxes, boxes
-from .splitting import emit_in_parts
 from .tensor import Storage, Tensor
 
 MAXIMUM_LOOP_DEPTH = 8  # of counted loops in a program
@@ -37,6 +37,8 @@ class Trace(_core.TraceState):
     tensors by instructions. `loops`: the counted loops that are open. The base class has `builder`,
     and `result` and `settle` for results that are not written yet.
     """
+
+    _emit_in_parts: Callable[[Any, tuple, Exception], None]  # attached by nki.isa.splitting
 
     def __init__(self, name, architecture, language, unrolled=frozenset(), widens=False):
         super().__init__()
@@ -78,7 +80,7 @@ class Trace(_core.TraceState):
         self.has_prints = False
         self.printed: list | None = None  # of nl.device_print, when they are part of the program
         self.control = Control(self)
-        self.eager: Any = None  # eager.EagerRun, when instructions run as they are traced
+        self.eager: Any = None  # launch.eager.EagerRun, when instructions run as they are traced
 
     def assigned_name(self, otherwise: str, shape: tuple | None = None) -> str:
         """The name that the kernel's current line assigns to, for messages.
@@ -146,8 +148,6 @@ class Trace(_core.TraceState):
 
     def _repeated(self, loop: Loop, target: Tensor) -> None:
         raise output_dependencies(loop, target)
-
-    _emit_in_parts = staticmethod(emit_in_parts)
 
     def _point_at(self, error: BaseException, place: tuple) -> None:
         """The kernel's line of a place with a caret, as a note of the error."""

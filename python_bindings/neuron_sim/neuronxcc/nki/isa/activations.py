@@ -2,10 +2,10 @@
 
 from neuron_sim import _core
 from neuron_sim.nki.isa import activations as new
+from neuron_sim.nki.isa.instruction import ACTIVATION
 from neuron_sim.nki.isa.operators import operator_name, tile_or_number
 from neuron_sim.nki.lowering.tiles import instruction_result
 from neuron_sim.nki.tracing import Tensor, current
-from neuron_sim.nki.tracing.instructions import ACTIVATION
 
 from .constants import reduce_cmd as reduce_commands
 from .results import refuse, result, tile

@@ -6,10 +6,7 @@ operand's unless given; `mask`: the part of the tiles that takes part.
 
 from neuron_sim import _core
 from neuron_sim.nki.isa.constants import named
-from neuron_sim.nki.isa.operators import operator_name, tile_or_number
-from neuron_sim.nki.lowering.tiles import instruction_result
-from neuron_sim.nki.tracing import promote
-from neuron_sim.nki.tracing.instructions import (
+from neuron_sim.nki.isa.instruction import (
     MEMSET,
     RECIPROCAL,
     SCALAR_TENSOR_TENSOR,
@@ -17,6 +14,9 @@ from neuron_sim.nki.tracing.instructions import (
     TENSOR_SCALAR,
     TENSOR_TENSOR,
 )
+from neuron_sim.nki.isa.operators import operator_name, tile_or_number
+from neuron_sim.nki.lowering.tiles import instruction_result
+from neuron_sim.nki.tracing import promote
 
 from .constants import engine as engines
 from .results import refuse

@@ -6,12 +6,12 @@ from neuron_sim import _core
 from neuron_sim.nki.isa import dma, elementwise
 from neuron_sim.nki.isa import matrix as new
 from neuron_sim.nki.isa.constants import named
+from neuron_sim.nki.isa.instruction import MATMUL
 from neuron_sim.nki.isa.versions import nc_generation
 from neuron_sim.nki.lowering.elementwise import in_sbuf
 from neuron_sim.nki.tracing import boxes, current, dtype_of
 from neuron_sim.nki.tracing.active import note
 from neuron_sim.nki.tracing.dtypes import float32
-from neuron_sim.nki.tracing.instructions import MATMUL
 
 from .constants import engine as engines
 from .constants import matmul_perf_mode

@@ -6,11 +6,11 @@ operand's unless given; `mask`: the part of the operands that takes part.
 
 from neuron_sim import _core
 from neuron_sim.nki.isa import reductions as new
+from neuron_sim.nki.isa.instruction import TENSOR_REDUCE
 from neuron_sim.nki.isa.operators import operator_name
 from neuron_sim.nki.lowering.reductions import kept_box, reduced_shape, reducible
 from neuron_sim.nki.lowering.tiles import instruction_result
 from neuron_sim.nki.tracing import boxes, current, dtype_of
-from neuron_sim.nki.tracing.instructions import TENSOR_REDUCE
 
 from .results import refuse
 from .returned import returned

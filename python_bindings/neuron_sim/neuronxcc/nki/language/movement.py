@@ -2,10 +2,10 @@
 
 from neuron_sim import _core
 from neuron_sim.neuronxcc.nki.keywords import refuse
+from neuron_sim.nki.isa.instruction import DMA_COPY, TENSOR_COPY
 from neuron_sim.nki.isa.operators import NAMES
 from neuron_sim.nki.lowering import movement, tiles
 from neuron_sim.nki.tracing.dtypes import dtype_of
-from neuron_sim.nki.tracing.instructions import DMA_COPY, TENSOR_COPY
 
 plain_result, plain_store = _core.plain_result, _core.plain_store
 

@@ -7,11 +7,11 @@ part that takes part. Results are written straight into their assignment targets
 
 from neuron_sim import _core
 from neuron_sim.neuronxcc.nki.keywords import refuse
+from neuron_sim.nki.isa.instruction import ACTIVATION
 from neuron_sim.nki.language.operators_elementwise import BINARY, COMPARISONS, UNARY, named
 from neuron_sim.nki.lowering import elementwise as lowering
 from neuron_sim.nki.lowering.tiles import PLAIN
 from neuron_sim.nki.tracing import current
-from neuron_sim.nki.tracing.instructions import ACTIVATION
 
 plain_binary, plain_result = _core.plain_binary, _core.plain_result
 

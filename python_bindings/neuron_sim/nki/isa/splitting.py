@@ -10,8 +10,8 @@ from typing import Any
 
 from neuron_sim import _core
 
-from . import methods
-from .instructions import TENSOR_COPY
+from ..tracing import Trace, methods
+from .instruction import TENSOR_COPY
 
 NotOnePattern = _core.NotOnePattern
 """A tensor that no single access pattern describes, a ValueError."""
@@ -167,3 +167,6 @@ def _best(tensor, steps: list, left: list, excess: int) -> int:
         return _excess(tensor, steps, [each for each in left if each != d]) < excess
 
     return min(list(filter(helps, candidates)) or candidates, key=tensor.shape.__getitem__)
+
+
+Trace._emit_in_parts = staticmethod(emit_in_parts)
