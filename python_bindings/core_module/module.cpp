@@ -19,6 +19,7 @@
 #include "device/numerics/dtype.h"
 #include "device/numerics/packed.h"
 #include "device/runtime/host_clock.h"
+#include "python_bindings/core_module/entry.h"
 #include "python_bindings/core_module/instructions/bindings.h"
 #include "python_bindings/core_module/instructions/instruction_methods.h"
 #include "python_bindings/core_module/instructions/instruction_table.h"
@@ -203,6 +204,7 @@ NB_MODULE(_core, m) {
   bind_eager_run(m);
   bind_passes(m);
   bind_traced_objects(m);
+  tracing::bind_entry(m);
   m.def("architectures", &builtin_architectures, "Names of the built-in architectures.");
   m.attr("DEFAULT_ARCHITECTURE") = kDefaultArchitecture;
   m.def(

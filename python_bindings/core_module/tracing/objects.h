@@ -249,7 +249,6 @@ void bind_mask(nanobind::module_& module);
 void bind_loop_and_storage(nanobind::module_& module);
 void bind_tensor(nanobind::module_& module);
 void bind_merged(nanobind::module_& module);
-void bind_entry(nanobind::module_& module);
 
 /// action(), whose errors get the name of a tensor for kTensorName.
 template <class Action>

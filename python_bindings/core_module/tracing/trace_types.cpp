@@ -195,7 +195,6 @@ void bind_traced_objects(nb::module_& module) {
   bind_trace(module);
   bind_shared_objects(module);
   bind_merged(module);
-  bind_entry(module);
   static PyMethodDef functions[] = {
       {"current_builder", slot<current_builder>, METH_NOARGS,
        "The builder of the kernel that is being traced, see TraceState.builder."},

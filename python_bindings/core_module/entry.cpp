@@ -1,9 +1,9 @@
-// A function of this package that scripts call. A frame of Python that raised an error anew would
-// be part of its traceback; C has none.
+#include "python_bindings/core_module/entry.h"
 
 #include "python_bindings/core_module/tracing/python_types.h"
 
 namespace neuron_sim::tracing {
+
 namespace {
 
 struct EntryFields {
