@@ -133,7 +133,8 @@ constexpr Pass kPipeline[] = {
     {"merge_dma", kMiddle, true, kPlaces, run<merge_dma>, 5, nullptr, 0, &kDmaCopy},
     {"elide_psum_copies", kMiddle, true, kOrderAndPlaces, run<elide_psum_copies>, 6, nullptr, 0,
      &kTensorCopy},
-    {"select_activations", kMiddle, true, kKeepsAll, run<select_activations>},
+    {"select_activations", kMiddle, true, kOrderAndPlaces, run<select_activations>, 0, nullptr, 0,
+     &kTensorScalar},
     {"spill_psum", Stage::kSpills, true, kPlaces, run_spill_psum, 0, "rename_buffers"},
     {"spill_sbuf", Stage::kSpills, true, kPlaces, run_spill_sbuf, 0, "rename_buffers"},
     {"assign_queues", Stage::kPlaces, false, kKeepsAll, run<assign_queues>},
@@ -171,7 +172,7 @@ constexpr PassSetting kSettings[] = {
      "copies out of PSUM that round float32 to float16 or bfloat16 disappear, which changes bytes"},
     {"eliminate_copies", "eliminate_copies", "copies within SBUF disappear"},
     {"select_activations", "select_activations",
-     "products with a number and sums with a vector whose engine the kernel leaves open are "
+     "products and sums with a number or a vector whose engine the kernel leaves open are "
      "activations on generation 2"},
     {"batch_narrow_operations", "batch_narrow_operations",
      "results of one element per partition are batched; the loops around them and around sums of "

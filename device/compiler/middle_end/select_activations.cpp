@@ -1,11 +1,15 @@
 #include "device/compiler/middle_end/select_activations.h"
 
+#include <array>
+#include <bit>
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "device/base/errors.h"
 #include "device/isa/activation/activation.h"
 #include "device/isa/elementwise/tensor_scalar.h"
+#include "device/isa/movement/memset.h"
 
 namespace neuron_sim {
 namespace {
@@ -27,72 +31,113 @@ std::optional<ScaleAndBias> scale_and_bias_of(std::span<const Attribute> attribu
   return op1 == AluOp::kAdd ? std::optional(ScaleAndBias{0, 1}) : std::nullopt;
 }
 
-/// The instance as an activation; nullopt where no activation computes the same.
-std::optional<Draft> as_activation(const StraightLine& line, const StraightInstruction& instance) {
-  const Instruction& instruction = instance.instruction;
-  if (instruction.type != &kTensorScalar || instruction.engine_given) return std::nullopt;
-  const auto attributes = line.attributes_of(instance);
-  const std::optional<ScaleAndBias> found = scale_and_bias_of(attributes);
-  if (!found) return std::nullopt;
-  const WholeOperands operands = line.whole_operands_of(instance);
-  Activate result{.dst = view_of(line, operands[Scalars::kDst]),
-                  .data = view_of(line, operands[Scalars::kData])};
-  const auto take = [&](std::optional<size_t> stage, View& tile, double& constant) {
-    if (!stage) return;
-    const size_t operand = Scalars::kOperand0 + *stage;
-    if (has_operand(operands, operand)) tile = view_of(line, operands[operand]);
-    const size_t number = Scalars::kConstant0 + *stage * Scalars::kPerStage;
-    if (!tile.present()) constant = attributes[number].real();
-  };
-  take(found->scale, result.scale_tile, result.scale);
-  take(found->bias, result.bias_tile, result.bias);
-  // Adding a constant 0 makes -0 positive, but an activation without a bias adds nothing.
-  if (found->bias && !result.bias_tile.present()) return std::nullopt;
-  Draft draft = result.draft();
-  draft.core = instruction.core;
-  draft.engine = EngineKind::kScalar;
-  try {
-    kActivation.check(draft, *line.architecture);
-  } catch (const KernelError&) {
-    return std::nullopt;
-  }
-  return draft;
+/// Makes the instance `form`, with these operands up to the last one that is present. False, and
+/// nothing, where its check refuses that.
+bool become(StraightLine& line, StraightInstruction& instance, const Draft& form,
+            std::span<const Operand> operands) {
+  while (!operands.back().present()) operands = operands.first(operands.size() - 1);
+  StraightInstruction changed = instance;
+  Instruction& instruction = changed.instruction;
+  instruction.type = form.type;
+  instruction.engine = form.type->choose_engine(form, *line.architecture);
+  set_operands(line, changed, operands);
+  instruction.first_attribute = static_cast<uint32_t>(line.attributes.size());
+  instruction.attribute_count = static_cast<uint8_t>(form.attributes.size());
+  line.attributes.insert(line.attributes.end(), form.attributes.begin(), form.attributes.end());
+  if (!renew_demand_if_legal(line, changed)) return false;
+  instance = changed;
+  return true;
 }
 
-/// Makes the instance that activation, with the operands that it has.
-void replace(StraightLine& line, StraightInstruction& instance, const Draft& activation) {
+/// Columns of numbers in SBUF that biases read, each set once, right before its first reader.
+class Constants {
+ public:
+  Constants(StraightLine& line, std::vector<StraightInstruction>& instructions)
+      : line_(line), instructions_(instructions) {}
+
+  /// The number, once for each partition of `data`, which `reader` reads.
+  Operand column(double number, const Operand& data, const StraightInstruction& reader) {
+    const auto [column, is_new] = columns_.try_emplace(std::bit_cast<uint64_t>(number));
+    if (is_new) {
+      column->second = add_version(line_, data.tile);
+      line_.tiles.back() = Tile{.label = text("constant ", number),
+                                .memory = MemoryKind::kSbuf,
+                                .partitions = line_.architecture->limits.partitions,
+                                .bytes = itemsize(Dtype::kFloat32),
+                                .core = line_.tile_of(data).core};
+      set(number, column->second, reader);
+    }
+    return operand(column->second, Direction::kRead, data.start_partition, data.partitions);
+  }
+
+ private:
+  Operand operand(TileId tile, Direction direction, int32_t start, int32_t partitions) const {
+    Operand operand{.tile = tile,
+                    .memory = MemoryKind::kSbuf,
+                    .direction = direction,
+                    .rank = 1,
+                    .start_partition = start,
+                    .partitions = partitions,
+                    .partition_stride = 1};
+    operand.free[0] = {1, itemsize(Dtype::kFloat32)};
+    renew_region(line_, operand);
+    return operand;
+  }
+
+  /// Fills a column, outside of all loops.
+  void set(double number, TileId tile, const StraightInstruction& reader) {
+    StraightInstruction memset = reader;
+    memset.nest = static_cast<uint32_t>(line_.nests.size());
+    line_.nests.emplace_back();
+    const Operand dst = operand(tile, Direction::kWrite, 0, line_.architecture->limits.partitions);
+    require(become(line_, memset, Memset{.value = number}.draft(), {&dst, 1}),
+            "a column of SBUF can be set to any number");
+    instructions_.push_back(memset);
+  }
+
+  StraightLine& line_;
+  std::vector<StraightInstruction>& instructions_;
+  std::map<uint64_t, TileId> columns_;  ///< by the bits of their number
+};
+
+/// Makes the instance an activation where one computes the same.
+void select(StraightLine& line, StraightInstruction& instance, Constants& constants) {
+  if (instance.instruction.type != &kTensorScalar || instance.instruction.engine_given) return;
+  const auto attributes = line.attributes_of(instance);
+  const std::optional<ScaleAndBias> stages = scale_and_bias_of(attributes);
+  if (!stages) return;
   const WholeOperands before = line.whole_operands_of(instance);
-  const ScaleAndBias found = *scale_and_bias_of(line.attributes_of(instance));
-  const auto operand = [&](std::optional<size_t> stage) {
-    const bool given = stage && has_operand(before, Scalars::kOperand0 + *stage);
-    return given ? before[Scalars::kOperand0 + *stage] : Operand{};
+  std::array<Operand, Activate::kScale + 1> operands{before[Scalars::kDst], before[Scalars::kData]};
+  // The number of the stage, unless it has a tile.
+  const auto number_of = [&](std::optional<size_t> stage, Operand& tile) -> std::optional<double> {
+    if (!stage) return std::nullopt;
+    const size_t operand = Scalars::kOperand0 + *stage;
+    if (has_operand(before, operand)) {
+      tile = before[operand];
+      return std::nullopt;
+    }
+    return attributes[Scalars::kConstant0 + *stage * Scalars::kPerStage].real();
   };
-  std::vector<Operand> operands(activation.operands.size());
-  operands[Activate::kDst] = before[Scalars::kDst];
-  operands[Activate::kData] = before[Scalars::kData];
-  operands[Activate::kBias] = operand(found.bias);
-  operands[Activate::kScale] = operand(found.scale);
-  operands.resize(static_cast<size_t>(activation.stored_count()));
-  Instruction& instruction = instance.instruction;
-  instruction.type = &kActivation;
-  instruction.engine = EngineKind::kScalar;
-  set_operands(line, instance, operands);
-  instruction.first_attribute = static_cast<uint32_t>(line.attributes.size());
-  instruction.attribute_count = static_cast<uint8_t>(activation.attributes.size());
-  line.attributes.insert(line.attributes.end(), activation.attributes.begin(),
-                         activation.attributes.end());
-  renew_demand(line, instance);
+  Activate form;
+  form.scale = number_of(stages->scale, operands[Activate::kScale]).value_or(1);
+  const auto bias = number_of(stages->bias, operands[Activate::kBias]);
+  if (!become(line, instance, form.draft(), operands) || !bias) return;
+  operands[Activate::kBias] = constants.column(*bias, operands[Activate::kData], instance);
+  require(become(line, instance, form.draft(), operands), "an activation adds a column");
 }
 
 }  // namespace
 
 void select_activations(StraightLine& line) {
   if (line.architecture->features.scalar_tensor_ops) return;
+  std::vector<StraightInstruction> instructions;
+  instructions.reserve(line.instructions.size());
+  Constants constants(line, instructions);
   for (StraightInstruction& instance : line.instructions) {
-    if (const std::optional<Draft> activation = as_activation(line, instance)) {
-      replace(line, instance, *activation);
-    }
+    select(line, instance, constants);
+    instructions.push_back(instance);
   }
+  line.instructions = std::move(instructions);
 }
 
 }  // namespace neuron_sim

@@ -72,10 +72,37 @@ TEST(SelectActivations, ProductsAndSumsWithVectorsGoToScalar) {
   }
 }
 
+TEST(SelectActivations, SumsWithNumbersGoToScalar) {
+  for (const Dtype dtype : {kFloat, Dtype::kBfloat16, Dtype::kFloat16, Dtype::kInt32}) {
+    EXPECT_EQ(activations({.op0 = AluOp::kAdd, .dtype = dtype}), 4);
+    EXPECT_EQ(activations({.op1 = AluOp::kAdd, .tile0 = true, .dtype = dtype}), 4);
+    EXPECT_EQ(activations({.op1 = AluOp::kAdd, .dtype = dtype, .number = 0}), 4);
+  }
+}
+
+TEST(SelectActivations, ANumberThatIsAddedIsSetOnceForAllPartitionsAndIterations) {
+  Builder builder("sums", load_architecture("trn1"));
+  const View in = builder.argument("in", {128, 64}, kFloat);
+  const View out = builder.argument("out", {128, 64}, kFloat);
+  const View data = builder.sbuf("data", {128, 64}, kFloat);
+  builder.emit(DmaCopy{.dst = data, .src = in});
+  builder.loop(3, [&](const Affine&) {
+    for (const int64_t start : {0, 64}) {
+      const View rows = data.slice(0, start, 64);
+      for (const double number : {0.3, 0.7}) {
+        builder.emit(TensorScalar{.dst = rows, .data = rows, .constant0 = number});
+      }
+    }
+  });
+  builder.emit(DmaCopy{.dst = out, .src = data});
+  const auto program = builder.finish();
+  const auto compiled = compile(program, settings()).program;
+  EXPECT_EQ(bytes_after(program), bytes_after(compiled));
+  EXPECT_EQ(instructions_named(*compiled, "activation").size(), 12U);
+  EXPECT_EQ(instructions_named(*compiled, "memset").size(), 2U);
+}
+
 TEST(SelectActivations, WhatAnActivationDoesNotComputeStaysOnVector) {
-  EXPECT_EQ(activations({.op0 = AluOp::kAdd}), 0);
-  EXPECT_EQ(activations({.op1 = AluOp::kAdd}), 0);
-  EXPECT_EQ(activations({.op1 = AluOp::kAdd, .number = 0}), 0);
   EXPECT_EQ(activations({.op0 = AluOp::kSubtract, .tile0 = true}), 0);
   EXPECT_EQ(activations({.op0 = AluOp::kMaximum}), 0);
   EXPECT_EQ(activations({.op0 = AluOp::kAdd, .op1 = AluOp::kMultiply, .tile0 = true}), 0);
