@@ -15,21 +15,29 @@ struct Runs {
   std::vector<int64_t> offsets;  ///< bytes
 };
 
+/// Whether places in the dimensions may meet in one that is `reach` bytes long.
+bool may_meet(std::vector<Dimension> dimensions, int64_t reach) {
+  std::ranges::sort(dimensions, {}, &Dimension::stride);
+  for (const Dimension& dimension : dimensions) {
+    if (dimension.stride < reach) return true;
+    reach += (dimension.size - 1) * dimension.stride;
+  }
+  return false;
+}
+
 /// Empty when the innermost elements are no neighbours, and for overlapping or too many runs.
 std::optional<Runs> runs_of(const Operand& hbm) {
   std::vector<Dimension> outer = MergedPattern(hbm).dimensions;
   Runs runs{1, {0}};
-  int64_t reach = itemsize(hbm.dtype);  // bytes of the dimensions inside
+  const int64_t size = itemsize(hbm.dtype);
   if (!outer.empty()) {
-    if (outer.back().stride != reach) return std::nullopt;
+    if (outer.back().stride != size) return std::nullopt;
     runs.elements = outer.back().size;
-    reach *= outer.back().size;
     outer.pop_back();
   }
+  if (may_meet(outer, runs.elements * size)) return std::nullopt;
   for (size_t i = outer.size(); i-- > 0;) {
-    const int64_t count = std::ssize(runs.offsets) * outer[i].size;
-    if (outer[i].stride < reach || count > kTransferRuns) return std::nullopt;
-    reach += (outer[i].size - 1) * outer[i].stride;
+    if (std::ssize(runs.offsets) * outer[i].size > kTransferRuns) return std::nullopt;
     std::vector<int64_t> offsets;
     for (int64_t index = 0; index < outer[i].size; ++index) {
       for (const int64_t inner : runs.offsets) offsets.push_back(index * outer[i].stride + inner);

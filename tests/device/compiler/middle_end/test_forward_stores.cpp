@@ -79,6 +79,26 @@ TEST(ForwardStores, TheImagesOfATileBecomeOneCopy) {
   EXPECT_EQ(with_images(8, 64), (Left{2, 1, 0})) << "other channels on the partitions";
 }
 
+TEST(ForwardStores, RunsOfATileMayLieInAnyOrder) {
+  // [tokens, heads, blocks of tokens, width], as attention has its tiles, of [blocks, tokens, ...].
+  TransferKernel kernel;
+  const View between = kernel.scratch({4, 16, 2, 8});
+  kernel.copy(between.permute({1, 2, 0, 3}), kernel.input({16, 2, 4, 8}));
+  kernel.output(kernel.loaded(between.select(0, 2)));
+  kernel.output(kernel.loaded(between.permute({1, 2, 0, 3})));
+  EXPECT_EQ(forwarded(kernel.finish()), (Left{0, 0, 2}));
+}
+
+TEST(ForwardStores, RunsThatShareElementsAreLoaded) {
+  for (const int64_t step : {7, 8}) {
+    TransferKernel kernel;
+    const View between = kernel.scratch(16);
+    kernel.copy(between, kernel.input(16));
+    kernel.output(kernel.loaded(between.pattern({{128, 16}, {2, step}, {8, 1}}, 0)));
+    EXPECT_EQ(forwarded(kernel.finish()), (step < 8 ? Left{1, 1, 0} : Left{0, 0, 1}));
+  }
+}
+
 TEST(ForwardStores, AnImageOfATileThatWasOverwrittenIsLoaded) {
   TransferKernel kernel;
   const View between = kernel.scratch({2, 16, 64});
