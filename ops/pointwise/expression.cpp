@@ -14,9 +14,10 @@ bool constants_equal(double a, double b) {
   return std::bit_cast<int64_t>(a) == std::bit_cast<int64_t>(b);
 }
 
-bool same(const ExpressionStep& a, const ExpressionStep& b) {
-  return a.kind == b.kind && a.alu == b.alu && a.activation == b.activation && a.a == b.a &&
-         a.b == b.b && a.c == b.c && a.input == b.input && constants_equal(a.constant, b.constant);
+/// What differs most often is compared first: expressions are made anew in each call.
+inline bool same(const ExpressionStep& a, const ExpressionStep& b) {
+  return a.a == b.a && a.b == b.b && constants_equal(a.constant, b.constant) && a.alu == b.alu &&
+         a.kind == b.kind && a.activation == b.activation && a.c == b.c && a.input == b.input;
 }
 
 /// Nothing checks a launch constant later: tiles of integers hold 32 bits.
