@@ -4,6 +4,7 @@
 #include "device/instruction/checks.h"
 #include "device/instruction/elementwise.h"
 #include "device/instruction/row_loops.h"
+#include "device/instruction/short_runs.h"
 #include "device/numerics/alu.h"
 
 namespace neuron_sim {
@@ -112,6 +113,9 @@ void run_rows(const Access& dst, const Access& data1, const Access& data2,
     if (in_place && !first_row.repeats()) {
       return map({first_row.rows(), second_row.rows(), writer.rows(), dst.partitions, count});
     }
+    const bool floats = data1.dtype == Dtype::kFloat32 && data2.dtype == Dtype::kFloat32 &&
+                        dst.dtype == Dtype::kFloat32;
+    if (floats && map_short_runs<2>(dst, {&data1, &data2}, function)) return;
     for (int64_t p = 0; p < dst.partitions; ++p) {
       const float repeated = repeats ? read_scalar(data2, p) : 0;
       float* const result = writer.target(p);

@@ -6,6 +6,7 @@
 #include "device/instruction/checks.h"
 #include "device/instruction/elementwise.h"
 #include "device/instruction/rows.h"
+#include "device/instruction/short_runs.h"
 
 namespace neuron_sim {
 namespace {
@@ -69,11 +70,16 @@ void run_words(const Instance& instance, bool wanted, uint32_t constant) {
   const Access src = as_words(instance.operand(given ? kSrc : kDst));
   Access predicate = instance.operand(kPredicate);
   if (itemsize(predicate.dtype) == 4) predicate = as_words(predicate);
+  const auto choose_one = [&](float chosen, float source, float own) {
+    return (std::bit_cast<uint32_t>(chosen) != 0) == wanted ? source : own;
+  };
+  if (given && map_short_runs<3>(dst, {&predicate, &src, &dst}, choose_one)) return;
   RowScratch& scratch = row_scratch();
   const auto count = static_cast<size_t>(dst.elements());
+  scratch.result.resize(count);
   const RowReader predicates(predicate, scratch.first), sources(src, scratch.second),
       olds(dst, scratch.third);
-  scratch.result.resize(count);
+  const RowWriter writer(dst, scratch.result);
   float* const result = scratch.result.data();
   for (int64_t p = 0; p < dst.partitions; ++p) {
     const float *const chosen = predicates(p), *const source = sources(p), *const old = olds(p);
@@ -85,7 +91,7 @@ void run_words(const Instance& instance, bool wanted, uint32_t constant) {
     };
     given ? choose([&](size_t i) { return source[i]; })
           : choose([&](size_t) { return std::bit_cast<float>(constant); });
-    write_row(dst, p, result);
+    writer.write(p, result);
   }
 }
 
