@@ -3,7 +3,10 @@
 #include <ATen/ops/empty.h>
 #include <torch/library.h>
 
+#include <algorithm>
+#include <bit>
 #include <unordered_map>
+#include <utility>
 
 #include "csrc/aten/dispatch/fallback.h"
 #include "csrc/aten/dispatch/host_step.h"
@@ -81,6 +84,13 @@ void for_each_index(const Tensor& indices, const IndexBounds& bounds, Visit visi
 
 int64_t* elements(const Tensor& tensor) { return reinterpret_cast<int64_t*>(backing(tensor)); }
 
+/// `tensor`, whose memory the host has written.
+Tensor written(const Tensor& tensor) {
+  const std::byte* const begin = backing(tensor);
+  note_write({begin, begin + tensor_bytes(tensor).count});
+  return tensor;
+}
+
 Tensor add_rows(const std::vector<IndexedDimension>& dimensions, IntArrayRef steps) {
   const Tensor& first = dimensions.front().indices;
   Tensor rows = at::empty(first.sizes(), first.options().dtype(at::kLong));
@@ -92,9 +102,7 @@ Tensor add_rows(const std::vector<IndexedDimension>& dimensions, IntArrayRef ste
     for_each_index(dimension.indices, dimension.bounds,
                    [&](int64_t index) { *next++ += index * dimension.stride; });
   }
-  const auto* const begin = reinterpret_cast<const std::byte*>(elements(rows));
-  note_write({begin, begin + tensor_bytes(rows).count});
-  return rows;
+  return written(rows);
 }
 
 /// A compiled graph replays operators, whose arguments are tensors and numbers.
@@ -134,6 +142,60 @@ Tensor last_of_equal_step(const Tensor& rows) {
   return last;
 }
 
+/// The sources, then the targets: [2, N].
+Tensor segment_order_step(const Tensor& sources, const Tensor& targets) {
+  const int64_t count = targets.numel();
+  Tensor ordered = at::empty({2, count}, targets.options());
+  if (timing_only()) return ordered;
+  const int64_t *const source = elements(sources), *const target = elements(targets);
+  std::vector<std::pair<int64_t, int64_t>> pairs;  // target, source
+  pairs.reserve(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) pairs.emplace_back(target[i], source[i]);
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  int64_t* next = elements(ordered);
+  for (const auto& pair : pairs) *next++ = pair.second;
+  for (const auto& pair : pairs) *next++ = pair.first;
+  return written(ordered);
+}
+
+Tensor equal_before_step(const Tensor& targets, int64_t distances) {
+  const int64_t count = targets.numel();
+  Tensor same = at::empty({distances, count}, targets.options().dtype(at::kBool));
+  if (timing_only()) return same;
+  const int64_t* const values = elements(targets);
+  auto* next = reinterpret_cast<bool*>(backing(same));
+  for (int64_t distance = 1; distances-- > 0; distance *= 2) {
+    for (int64_t i = 0; i < count; ++i) {
+      *next++ = i >= distance && values[i] == values[i - distance];
+    }
+  }
+  return written(same);
+}
+
+Tensor counts_step(const Tensor& targets, int64_t size) {
+  Tensor counts = at::empty({size}, targets.options());
+  if (timing_only()) return counts;
+  int64_t* const numbers = elements(counts);
+  std::fill_n(numbers, size, 0);
+  const int64_t* const named = elements(targets);
+  for (int64_t i = 0; i < targets.numel(); ++i) ++numbers[named[i]];
+  return written(counts);
+}
+
+/// The most equal elements of a sorted tensor beside each other; where values are not known, all.
+int64_t longest_run(const Tensor& sorted) {
+  const int64_t count = sorted.numel();
+  if (!runs_at_once() || timing_only()) return count;
+  const int64_t* const values = elements(sorted);
+  int64_t longest = 1, run = 1;
+  for (int64_t i = 1; i < count; ++i) {
+    run = values[i] == values[i - 1] ? run + 1 : 1;
+    longest = std::max(longest, run);
+  }
+  return longest;
+}
+
 }  // namespace
 
 void check_bounds(const Tensor& indices, const IndexBounds& bounds) {
@@ -155,6 +217,22 @@ Tensor row_numbers(const std::vector<IndexedDimension>& dimensions, IntArrayRef 
                        steps.vec());
 }
 
+SegmentOrder segment_order(const Tensor& sources, const Tensor& targets) {
+  const Tensor ordered =
+      run_host_step("neuron_sim_host::segment_order", segment_order_step, sources, targets);
+  SegmentOrder order{ordered.select(0, 0), ordered.select(0, 1), {}, 0};
+  order.longest = longest_run(order.targets);
+  const auto distances =
+      static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(order.longest - 1)));
+  order.same =
+      run_host_step("neuron_sim_host::equal_before", equal_before_step, order.targets, distances);
+  return order;
+}
+
+Tensor counts_of(const Tensor& targets, int64_t size) {
+  return run_host_step("neuron_sim_host::counts", counts_step, targets, size);
+}
+
 Tensor last_of_equal(const Tensor& rows) {
   return run_host_step("neuron_sim_host::last_of_equal", last_of_equal_step, rows);
 }
@@ -162,12 +240,18 @@ Tensor last_of_equal(const Tensor& rows) {
 TORCH_LIBRARY_FRAGMENT(neuron_sim_host, m) {
   m.def("check_bounds(Tensor indices, int[] bounds) -> ()");
   m.def("row_numbers(Tensor[] indices, int[] bounds, int[] steps) -> Tensor");
+  m.def("segment_order(Tensor sources, Tensor targets) -> Tensor");
+  m.def("equal_before(Tensor targets, int distances) -> Tensor");
+  m.def("counts(Tensor targets, int size) -> Tensor");
   m.def("last_of_equal(Tensor rows) -> Tensor");
 }
 
 TORCH_LIBRARY_IMPL(neuron_sim_host, PrivateUse1, m) {
   m.impl("check_bounds", check_bounds_step);
   m.impl("row_numbers", row_numbers_step);
+  m.impl("segment_order", segment_order_step);
+  m.impl("equal_before", equal_before_step);
+  m.impl("counts", counts_step);
   m.impl("last_of_equal", last_of_equal_step);
 }
 

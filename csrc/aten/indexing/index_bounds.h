@@ -44,6 +44,17 @@ struct IndexedDimension {
 /// check_bounds().
 at::Tensor row_numbers(const std::vector<IndexedDimension>& dimensions, at::IntArrayRef steps);
 
+/// Elements in the order of their targets (stable), int64 [N] each. same[i][k], bool: whether the
+/// target of k is that of k - 2^i.
+struct SegmentOrder {
+  at::Tensor sources, targets, same;
+  int64_t longest;  ///< elements of a target at most; in a compiled graph all of them
+};
+SegmentOrder segment_order(const at::Tensor& sources, const at::Tensor& targets);
+
+/// For each of `size` targets (int64) how many elements of `targets` name it.
+at::Tensor counts_of(const at::Tensor& targets, int64_t size);
+
 /// For every element of `rows` (int64, [N], on a device) the place of the last equal one.
 at::Tensor last_of_equal(const at::Tensor& rows);
 

@@ -1,85 +1,122 @@
-// scatter_reduce and index_reduce: elements with the same target index are combined.
-// Algorithm: the order of the indices is int64 index arithmetic; elements in that order are
-// combined with their neighbours of the same place at distances 1, 2, 4, ..., so that the last one
-// of each place has all of them.
+// scatter_reduce and index_reduce: elements with the same target are combined.
+// Algorithm: the host, in int64 index arithmetic, orders the elements by target; in that order each
+// is combined with its neighbours of the same target at distances 1, 2, 4, ..., so that the last
+// one of each target has all of them, and is written last.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/WrapDimUtils.h>
 #include <ATen/native/Resize.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/maximum.h>
-#include <ATen/ops/minimum.h>
-#include <ATen/ops/ones_like.h>
-#include <ATen/ops/where.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/DeviceGuard.h>
 
+#include <bit>
 #include <string_view>
+#include <utility>
 
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/indexing/index_bounds.h"
 #include "csrc/aten/indexing/operands.h"
+#include "csrc/aten/shared/device_copies.h"
+#include "csrc/aten/shared/rows.h"
 
 namespace neuron_sim {
 namespace {
 
 using at::Tensor;
 
-/// The names of scatter_reduce and index_reduce.
-bool is_product(std::string_view name) { return name == "prod"; }
-bool is_mean(std::string_view name) { return name == "mean"; }
-
-Tensor combined(std::string_view name, const Tensor& a, const Tensor& b) {
-  if (name == "amax") return at::maximum(a, b);
-  if (name == "amin") return at::minimum(a, b);
-  return is_product(name) ? a * b : a + b;
+/// The operator of the names of scatter_reduce and index_reduce.
+AluOp operator_of(std::string_view name) {
+  if (name == "amax") return AluOp::kMaximum;
+  if (name == "amin") return AluOp::kMinimum;
+  return name == "prod" ? AluOp::kMultiply : AluOp::kAdd;
 }
 
-/// The number of indices that name each place along the last dimension, int64.
-Tensor counts_of(const Tensor& indices, const Tensor& like) {
-  return at::zeros(like.sizes(), indices.options())
-      .scatter_add(-1, indices, at::ones_like(indices));
+/// Elements that are combined: int64 numbers in the memory of `source` and in the dense target.
+struct Segments {
+  Tensor source, sources, targets;
+  bool include_self;
+  int64_t count() const { return targets.numel(); }
+};
+
+/// Memory as a table of one column, from the first element of `tensor` to its last.
+Tensor as_column(const Tensor& tensor) {
+  int64_t last = 0;
+  for (int64_t i = 0; i < tensor.dim(); ++i) last += (tensor.size(i) - 1) * tensor.stride(i);
+  return tensor.as_strided({last + 1, 1}, {1, 1});
 }
 
-/// The combination of all elements that name a place, where counts are not zero. Last dimensions.
-Tensor combined_by_place(std::string_view name, const Tensor& indices, const Tensor& source,
-                         const Tensor& counts) {
-  const auto [place, order] = indices.sort(true, -1, false);
-  Tensor values = source.gather(-1, order);
-  const int64_t length = place.size(-1), longest = counts.max().item<int64_t>();
-  for (int64_t step = 1; step < longest; step *= 2) {
-    const int64_t rest = length - step;
-    const Tensor tail = values.narrow(-1, step, rest);
-    const Tensor same = place.narrow(-1, step, rest).eq(place.narrow(-1, 0, rest));
-    const Tensor joined = at::where(same, combined(name, tail, values.narrow(-1, 0, rest)), tail);
-    values = at::cat({values.narrow(-1, 0, step), joined}, -1);
+/// Sums go to the target as they come.
+void add_up(const Segments& segments, bool mean, const Tensor& target) {
+  const double self = segments.include_self ? 1 : 0;
+  const Tensor flat = target.view(-1);
+  const auto change = [&](const Tensor& counts, const auto& function) {
+    run_pointwise(make_expression([&](Expression& e) { return function(e.input(0), e.input(1)); }),
+                  {flat, counts}, {flat});
+  };
+  Tensor counts;
+  if (mean || !segments.include_self) {
+    counts = counts_of(segments.targets, target.numel()).to(at::kFloat);
   }
-  const Tensor last = (counts.cumsum(-1) - 1).clamp(0);
-  return values.gather(-1, last);
+  if (!segments.include_self) {
+    change(counts, [](ElementValue value, ElementValue count) {
+      return select(count, value.expression().constant(0), value);
+    });
+  }
+  scatter_rows(flat.unsqueeze(1), segments.targets, segments.source.reshape({-1, 1}), true);
+  if (!mean) return;
+  change(counts, [&](ElementValue value, ElementValue count) {
+    return value / maximum(count + self, count.expression().constant(1));
+  });
 }
 
-/// Along the last dimension; `self` is combined too with include_self.
-Tensor reduced(std::string_view name, const Tensor& self, const Tensor& indices,
-               const Tensor& source, bool include_self) {
-  const Tensor counts = counts_of(indices, self);
-  const Tensor named = counts.gt(0);
-  const bool adds = name == "sum" || is_mean(name);
-  if (!adds) {
-    const Tensor found = combined_by_place(name, indices, source, counts);
-    return at::where(named, include_self ? combined(name, self, found) : found, self);
+void combine(AluOp op, const Segments& segments, const Tensor& target) {
+  const SegmentOrder order = segment_order(segments.sources, segments.targets);
+  const int64_t count = segments.count();
+  // Room for the neighbours that the first elements lack.
+  const auto longest = static_cast<uint64_t>(order.longest);
+  const auto before = static_cast<int64_t>(std::bit_ceil(longest) / 2);
+  const Tensor buffers = at::zeros({2, before + count, 1}, target.options());
+  const auto values = [&](int64_t buffer, int64_t step = 0) {
+    return buffers.select(0, buffer).narrow(0, before - step, count);
+  };
+  gather_rows(as_column(segments.source), order.sources, values(0));
+  const Expression joined = make_expression([&](Expression& e) {
+    return select(e.input(2), e.alu(op, e.input(0), e.input(1)), e.input(0));
+  });
+  int64_t buffer = 0, number = 0;
+  for (int64_t step = 1; step < order.longest; step *= 2, buffer = 1 - buffer) {
+    const Tensor same = order.same.select(0, number++).unsqueeze(1);
+    run_pointwise(joined, {values(buffer), values(buffer, step), same}, {values(1 - buffer)});
   }
-  const Tensor start =
-      include_self ? self : at::where(named, at::zeros(at::IntArrayRef{}, self.options()), self);
-  const Tensor sums = start.scatter_add(-1, indices, source);
-  if (!is_mean(name)) return sums;
-  return sums / (counts + static_cast<int64_t>(include_self)).clamp(1).to(at::kFloat);
+  const Tensor column = target.view({-1, 1}), found = values(buffer);
+  if (!segments.include_self) return scatter_rows(column, order.targets, found, false);
+  const Tensor self = at::empty(found.sizes(), found.options());
+  gather_rows(column, order.targets, self);
+  const Expression both =
+      make_expression([&](Expression& e) { return e.alu(op, e.input(0), e.input(1)); });
+  run_pointwise(both, {self, found}, {values(1 - buffer)});
+  scatter_rows(column, order.targets, values(1 - buffer), false);
 }
 
 void check_reducible(const Tensor& self, const Tensor& indices) {
   check_computable(self.scalar_type());
   check_indices(indices);
   if (!self.is_floating_point()) throw Refusal{"the device combines floating dtypes here"};
+}
+
+/// The elements of `source` with an index, which its target in the dense `target` of these
+/// dimensions has along `at`.
+Segments segments_of(const Tensor& target, int64_t at, const Tensor& indices, OutOfBounds error,
+                     const Tensor& source, bool include_self) {
+  Tensor values = source;
+  for (int64_t i = 0; i < indices.dim(); ++i) values = values.narrow(i, 0, indices.size(i));
+  const IndexBounds bounds{target.size(at), error, at};
+  at::DimVector steps(target.strides());
+  const int64_t step = std::exchange(steps[static_cast<size_t>(at)], 0);
+  const Tensor targets = row_numbers({{indices, bounds, step}}, steps).reshape(-1);
+  const Tensor sources = row_numbers({{indices, bounds, 0}}, values.strides()).reshape(-1);
+  return {values, sources, targets, include_self};
 }
 
 Tensor& reduce_along(const Tensor& self, int64_t dimension, const Tensor& given,
@@ -90,21 +127,15 @@ Tensor& reduce_along(const Tensor& self, int64_t dimension, const Tensor& given,
   const c10::DeviceGuard guard(self.device());
   at::native::resize_output(out, self.sizes());
   if (given.numel() == 0) return out.copy_(self);
-  const bool scalar = self.dim() == 0;
-  const int64_t at = at::maybe_wrap_dim(dimension, self.dim());
-  check_bounds(given, {scalar ? 1 : self.size(at), error, at});
-  const auto whole = [&](const Tensor& tensor) { return scalar ? tensor.reshape(1) : tensor; };
-  // Only the elements with an index take part.
-  const Tensor indices = whole(given).to(at::kLong);
-  Tensor target = whole(self).to(at::kFloat).clone(at::MemoryFormat::Contiguous);
-  Tensor part = target, values = whole(source).to(at::kFloat);
-  for (int64_t i = 0; i < indices.dim(); ++i) {
-    values = values.narrow(i, 0, indices.size(i));
-    if (i != at) part = part.narrow(i, 0, indices.size(i));
-  }
-  const auto last = [&](const Tensor& tensor) { return tensor.movedim(at, -1).contiguous(); };
-  const Tensor result = reduced(name, last(part), last(indices), last(values), include_self);
-  part.copy_(result.movedim(-1, at));
+  const auto whole = [](const Tensor& tensor) {
+    return tensor.dim() == 0 ? tensor.reshape(1) : tensor;
+  };
+  const Tensor target = whole(self).to(at::kFloat).clone(at::MemoryFormat::Contiguous);
+  const int64_t at = at::maybe_wrap_dim(dimension, target.dim());
+  const Segments segments =
+      segments_of(target, at, whole(given), error, whole(source).to(at::kFloat), include_self);
+  const AluOp op = operator_of(name);
+  op == AluOp::kAdd ? add_up(segments, name == "mean", target) : combine(op, segments, target);
   return out.copy_(target.view(out.sizes()));
 }
 
