@@ -44,9 +44,10 @@ Tensor& gather_out(const Tensor& self, int64_t dimension, const Tensor& indices,
   const Tensor dense = (self.dim() == 0 ? self.view(1) : self).contiguous();
   const Tensor named = indices.dim() == 0 ? indices.view(1) : indices;
   const Tensor place = places(dense, at::maybe_wrap_dim(dimension, dense.dim()), named);
-  const Tensor result = at::empty({out.numel(), 1}, out.options());
-  gather_rows(one_per_row(dense), place.reshape(-1), result);
-  return out.copy_(result.view(out.sizes()));
+  const bool direct = out.is_contiguous();
+  const Tensor result = direct ? out : at::empty(out.sizes(), out.options());
+  gather_rows(one_per_row(dense), place.reshape(-1), one_per_row(result));
+  return direct ? out : out.copy_(result);
 }
 
 /// Elements of the flattened tensor.

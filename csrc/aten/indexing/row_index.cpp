@@ -79,8 +79,11 @@ Tensor& index_select_out(const Tensor& self, int64_t dimension, const Tensor& in
   at::native::resize_output(out, shape);
   if (out.numel() == 0) return out;
   const Tensor table = leading(self, at);
-  const Tensor rows = at::empty({indices.numel(), table.size(1)}, self.options());
+  const bool direct = at == 0 && out.is_contiguous();
+  const Tensor rows = direct ? out.view({indices.numel(), table.size(1)})
+                             : at::empty({indices.numel(), table.size(1)}, self.options());
   gather_rows(table, indices.reshape(-1), rows);
+  if (direct) return out;
   at::DimVector moved{indices.numel()};
   for (int64_t i = 0; i < self.dim(); ++i) {
     if (i != at) moved.push_back(self.size(i));

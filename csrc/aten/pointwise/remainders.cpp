@@ -14,6 +14,7 @@
 #include <ATen/ops/where.h>
 #include <c10/core/DeviceGuard.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "csrc/aten/dispatch/device_operator.h"
@@ -148,10 +149,12 @@ Tensor& rounded_out(Rounded kind, const Tensor& self, const Tensor& other, Tenso
   std::vector<Tensor> tensors;
   const Value x = operand(expression, self, tensors), y = operand(expression, other, tensors);
   expression.add_result(rounded(kind, x, y));
-  // Operands may share memory with the result other than element by element.
-  Tensor result = at::empty(out.sizes(), out.options());
+  const bool direct = std::all_of(tensors.begin(), tensors.end(), [&](const Tensor& tensor) {
+    return tensor.is_same(out) || !tensor.is_alias_of(out);
+  });
+  const Tensor result = direct ? out : at::empty(out.sizes(), out.options());
   run_pointwise(expression, tensors, result);
-  return out.copy_(result);
+  return direct ? out : out.copy_(result);
 }
 
 template <Rounded kind>
