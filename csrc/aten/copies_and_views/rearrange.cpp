@@ -6,6 +6,7 @@
 #include <ATen/native/Resize.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/pixel_shuffle_native.h>
 #include <ATen/ops/pixel_unshuffle_native.h>
 #include <c10/core/DeviceGuard.h>
@@ -14,6 +15,7 @@
 #include "csrc/aten/indexing/operands.h"
 #include "csrc/aten/shared/device_copies.h"
 #include "csrc/aten/shared/memory_format.h"
+#include "ops/copies/copy.h"
 
 namespace neuron_sim {
 namespace {
@@ -70,19 +72,30 @@ Tensor& cat_out(const at::ITensorListRef& tensors, int64_t dimension, Tensor& ou
   return out;
 }
 
+/// A few elements one by one.
+Tensor flip_elements(const Tensor& self, at::IntArrayRef dimensions) {
+  const Tensor order = at::arange(self.numel(), at::kLong).view(self.sizes()).flip(dimensions);
+  const Tensor result = at::empty(self.sizes(), self.options());
+  gather_rows(self.reshape({-1, 1}), order.reshape(-1).to(self.device()), result.view({-1, 1}));
+  return result;
+}
+
 /// Copies rows or columns from the end to the start: the chip has no negative steps.
 Tensor flip(const Tensor& self, at::IntArrayRef dimensions) {
   check_movable(self);
   const c10::DeviceGuard guard(self.device());
   at::dim_list_to_bitset(dimensions, static_cast<size_t>(self.dim()));  // refuses repeated ones
-  Tensor result = self.clone(at::MemoryFormat::Contiguous);
+  if (self.numel() == 0 || self.dim() == 0 || dimensions.empty()) return self.clone();
+  if (self.numel() < kTransposedElements) {
+    return with_strides_of(flip_elements(self, dimensions), self);
+  }
+  Tensor result = self;
   for (const int64_t dimension : dimensions) {
-    if (self.dim() == 0) break;
     const int64_t size = self.size(dimension);
-    const Tensor backwards = at::arange(size - 1, -1, -1, self.options().dtype(at::kLong));
+    const Tensor backwards = at::arange(size - 1, -1, -1, at::kLong).to(self.device());
     if (size > 1) result = result.index_select(dimension, backwards);
   }
-  return with_strides_of(result, self);
+  return with_strides_of(result.is_same(self) ? self.clone() : result, self);
 }
 
 /// In the format of the input, as from the CPU kernels.

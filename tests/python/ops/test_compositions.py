@@ -148,6 +148,9 @@ def test_edges_are_mirrored_and_repeated(mode):
     check(lambda t: functional.pad(t, (1, 2), mode), torch.randn(2, 3, 6))
     check(lambda t: functional.pad(t, (1, 2, 0, 3), mode), torch.randn(2, 3, 6, 5))
     check(lambda t: functional.pad(t, (1, 2, 0, 3, 1, 0), mode), torch.randn(2, 3, 4, 6, 5))
+    # Large ones row by row: an edge of 4 by copies, one of 5 by a selection.
+    check(lambda t: functional.pad(t, (4, 0, 5, 1), mode), torch.randn(8, 4, 40, 30))
+    check(lambda t: functional.pad(t, (4, 0, 5, 1), mode), torch.randn(8, 4, 30, 40).mT)
 
 
 def test_a_mirror_as_long_as_the_row_is_refused():

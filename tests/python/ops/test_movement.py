@@ -47,6 +47,8 @@ def test_tensors_are_concatenated_and_stacked():
     check(lambda a, b: torch.stack([a, b], 2), parts[0], parts[0] + 1)
     check(lambda t: torch.roll(t, (1, -2), (0, 2)), parts[1])
     check(lambda t: torch.flip(t, (0, 2)), parts[1])
+    check(lambda t: torch.flip(t, (0, 1)), torch.randn(7, 73))  # the most elements one by one: 511
+    check(lambda t: torch.flip(t, (0, 1)), torch.randn(8, 64))
 
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.int32])
