@@ -7,8 +7,6 @@
 #include <ATen/WrapDimUtils.h>
 #include <ATen/native/Resize.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/DeviceGuard.h>
 
@@ -16,6 +14,7 @@
 
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/shared/integers.h"
+#include "csrc/aten/shared/rows.h"
 #include "csrc/aten/shared/running_values.h"
 #include "csrc/launch/kernel_call.h"
 #include "ops/rows/largest_of_rows.h"
@@ -102,9 +101,21 @@ std::tuple<Tensor&, Tensor&> topk_out(const Tensor& self, c10::SymInt count, int
   return give_sorted(self, rows, k, largest, values, indices);
 }
 
-/// The place of the same column in all rows.
-Tensor one_place(const Tensor& matrix, int64_t column) {
-  return at::full({matrix.size(0), 1}, column, matrix.options().dtype(at::kLong));
+/// Gives one column [R, 1].
+std::tuple<Tensor&, Tensor&> give_chosen(const Rows& rows, const Sorted& chosen, bool keeps,
+                                         Tensor& values, Tensor& indices) {
+  const auto one = [&](const Tensor& column) {
+    const Tensor restored = rows.restored(column);
+    return keeps ? restored : restored.squeeze(rows.dimension);
+  };
+  give_result(one(chosen.values), values);
+  give_result(one(chosen.places), indices);
+  return std::tie(values, indices);
+}
+
+/// The same column of all rows.
+Sorted column_of(const Sorted& sorted, int64_t column) {
+  return {sorted.values.narrow(1, column, 1), sorted.places.narrow(1, column, 1)};
 }
 
 std::tuple<Tensor&, Tensor&> kthvalue_out(const Tensor& self, c10::SymInt number, int64_t dimension,
@@ -118,9 +129,8 @@ std::tuple<Tensor&, Tensor&> kthvalue_out(const Tensor& self, c10::SymInt number
   const int64_t k = number.expect_int();
   TORCH_CHECK(k > 0 && k <= rows.moved.size(-1),
               "kthvalue(): selected number k out of range for dimension ", rows.dimension);
-  const Tensor matrix = rows.matrix();
-  return give_column(rows, sort_rows(matrix, k, false), one_place(matrix, k - 1), keeps, values,
-                     indices);
+  const Sorted sorted = sort_rows(rows.matrix(), k, false);
+  return give_chosen(rows, column_of(sorted, k - 1), keeps, values, indices);
 }
 
 /// The lower median of each row, its first NaN if it has one.
@@ -133,11 +143,20 @@ std::tuple<Tensor&, Tensor&> median_out(const Tensor& self, int64_t dimension, b
   const int64_t length = matrix.size(1), middle = (length - 1) / 2;
   const Sorted sorted = sort_rows(matrix, length, false);
   if (!self.is_floating_point()) {
-    return give_column(rows, sorted, one_place(matrix, middle), keeps, values, indices);
+    return give_chosen(rows, column_of(sorted, middle), keeps, values, indices);
   }
-  const Tensor numbers = matrix.eq(matrix).sum(1, true, at::kInt);
-  const Tensor place = at::where(numbers.eq(length), middle, numbers).to(at::kLong);
-  return give_column(rows, sorted, place, keeps, values, indices);
+  // The elements that are numbers are counted; the first NaN follows them.
+  const Expression number =
+      make_expression([](Expression& e) { return compare(AluOp::kEqual, e.input(0), e.input(0)); });
+  const Expression chosen = make_expression([&](Expression& e) {
+    const ElementValue numbers = e.input(1);
+    return select(compare(AluOp::kEqual, numbers, static_cast<double>(length)),
+                  e.constant(static_cast<double>(middle)), numbers);
+  });
+  const Tensor place = at::empty({matrix.size(0), 1}, matrix.options().dtype(at::kInt));
+  run_rows(RowProgram{{{.op = AluOp::kAdd, .value = number}}, {chosen}, {false, true}}, {matrix},
+           {place});
+  return give_column(rows, sorted, place.to(at::kLong), keeps, values, indices);
 }
 
 Tensor median(const Tensor& self) {
@@ -202,13 +221,8 @@ Tensor changes_in(const Tensor& sorted) {
 std::tuple<Tensor&, Tensor&> give_column(const Rows& rows, const Sorted& sorted,
                                          const Tensor& places, bool keeps, Tensor& values,
                                          Tensor& indices) {
-  const auto one = [&](const Tensor& matrix) {
-    const Tensor restored = rows.restored(matrix.gather(1, places));
-    return keeps ? restored : restored.squeeze(rows.dimension);
-  };
-  give_result(one(sorted.values), values);
-  give_result(one(sorted.places), indices);
-  return std::tie(values, indices);
+  const Sorted chosen{sorted.values.gather(1, places), sorted.places.gather(1, places)};
+  return give_chosen(rows, chosen, keeps, values, indices);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

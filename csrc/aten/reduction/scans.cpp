@@ -5,7 +5,6 @@
 #include <ATen/native/Resize.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/DeviceGuard.h>
 
@@ -13,6 +12,8 @@
 
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/shared/integers.h"
+#include "csrc/aten/shared/reductions.h"
+#include "csrc/aten/shared/rows.h"
 #include "csrc/aten/shared/running_values.h"
 
 namespace neuron_sim {
@@ -47,11 +48,21 @@ template <AluOp op>
 void running_place(const Tensor& self, Tensor& values, Tensor& indices, int64_t dimension) {
   const c10::DeviceGuard guard(self.device());
   const int64_t at = at::maybe_wrap_dim(dimension, self.dim());
-  const Tensor extrema = running_extremum(op, self, at);
-  const Tensor is_new = self.eq(extrema).logical_or(self.ne(self));
-  const Tensor zero = at::zeros(at::IntArrayRef{}, self.options().dtype(at::kFloat));
-  const Tensor places = at::where(is_new, places_along(self, at), zero);
-  values.copy_(extrema);
+  const bool direct = values.is_contiguous() && values.sizes() == self.sizes() &&
+                      values.scalar_type() == self.scalar_type() && !values.is_alias_of(self);
+  const Tensor extrema = direct ? values : at::empty(self.sizes(), self.options());
+  check_extremum(self);
+  launch_running(op, {self}, at, extrema);
+  const Tensor places = at::empty(self.sizes(), self.options().dtype(at::kFloat));
+  run_pointwise(make_expression([](Expression& e) {
+                  const ElementValue x = e.input(0);
+                  const ElementValue is_new =
+                      e.alu(AluOp::kLogicalOr, compare(AluOp::kEqual, x, e.input(1)),
+                            compare(AluOp::kNotEqual, x, x));
+                  return select(is_new, e.input(2), e.constant(0));
+                }),
+                {self, extrema, places_along(self, at)}, {places});
+  if (!direct) values.copy_(extrema);
   indices.copy_(running_extremum(AluOp::kMaximum, places, at));
 }
 
@@ -66,14 +77,20 @@ Tensor running_logarithm(const Tensor& self, int64_t dimension) {
   constexpr double kLargest = std::numeric_limits<float>::max();
   const Tensor x = self.movedim(at, -1).to(at::kFloat);
   const int64_t last = x.dim() - 1, length = x.size(last);
-  const Tensor m = running_extremum(AluOp::kMaximum, x, last).clamp(-kLargest, kLargest);
-  Tensor decay = at::zeros(x.sizes(), x.options());
-  decay.narrow(last, 1, length - 1)
-      .copy_((m.narrow(last, 0, length - 1) - m.narrow(last, 1, length - 1)).exp());
-  const Tensor sums = at::empty(x.sizes(), x.options());
-  launch_running(AluOp::kAdd, {(x - m).exp(), decay}, last, sums);
-  const Tensor result = at::empty_like(self);
-  result.copy_((sums.log() + m).movedim(last, at));
+  const Tensor m = running_extremum(AluOp::kMaximum, x, last).clamp_(-kLargest, kLargest);
+  const Expression exponential = make_expression(
+      [](Expression& e) { return call(Activation::kExp, e.input(0) - e.input(1)); });
+  const Tensor decay = at::zeros(x.sizes(), x.options()), power = at::empty_like(decay),
+               sums = at::empty_like(decay), result = at::empty_like(self);
+  if (length > 1) {
+    run_pointwise(exponential, {m.narrow(last, 0, length - 1), m.narrow(last, 1, length - 1)},
+                  {decay.narrow(last, 1, length - 1)});
+  }
+  run_pointwise(exponential, {x, m}, {power});
+  launch_running(AluOp::kAdd, {power, decay}, last, sums);
+  run_pointwise(make_expression(
+                    [](Expression& e) { return call(Activation::kLog, e.input(0)) + e.input(1); }),
+                {sums, m}, {result.movedim(at, last)});
   return result;
 }
 

@@ -21,6 +21,7 @@
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/dispatch/host_step.h"
 #include "csrc/aten/indexing/index_bounds.h"
+#include "csrc/aten/shared/rows.h"
 #include "csrc/launch/tensor_access.h"
 #include "device/runtime/timing_only.h"
 
@@ -179,7 +180,9 @@ std::tuple<Tensor&, Tensor&> nll(const Tensor& self, const Tensor& target,
   check_loss(self);
   const Targets targets = targets_of(self, target, weight, ignored, class_dimension);
   const Tensor chosen = at::gather(self, class_dimension, targets.indices).squeeze(class_dimension);
-  const Tensor loss = -chosen * targets.weights;
+  const Tensor loss = at::empty(chosen.sizes(), chosen.options());
+  run_pointwise(make_expression([](Expression& e) { return -e.input(0) * e.input(1); }),
+                {chosen, targets.weights}, {loss});
   total.copy_(targets.weights.sum());
   if (reduction == at::Reduction::None) {
     at::native::resize_output(out, loss.sizes());
