@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from speed import networks, operators, peaks, products, recording, scaling, tracing
+from speed import database, networks, operators, peaks, products, recording, scaling, tracing
 from speed.figures import Goal, Row
 from speed.sizes import Sizes
 
@@ -40,6 +40,18 @@ ROWS = (
         "a cached eager call on tensors of up to 256 elements against torch's",
         {name: (RATIO, Goal(2.5)) for name in operators.OPERATORS},
         operators.cached_operators,
+    ),
+    Row(
+        "op_db",
+        "each operator of PyTorch's operator database that needs no fallback, on its largest "
+        "float32 sample",
+        {
+            "operators": ("operators", NO_GOAL),
+            "median": (RATIO, Goal(1.7)),
+            "90 %": (RATIO, Goal(4)),
+            "99 %": (RATIO, Goal(10)),
+        },
+        database.whole_database,
     ),
     Row(
         "scalar",

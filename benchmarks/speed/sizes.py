@@ -26,6 +26,8 @@ class Sizes:
     """Arguments of transformers.BertConfig, whose defaults are BERT-base."""
     calls: int = 500
     """Calls of a small operator per repetition."""
+    operators: int | None = None
+    """Entries of PyTorch's operator database; None: all."""
     scalars: int = 100
     instructions: int = 10_000
     """Instructions of each traced kernel."""
@@ -53,6 +55,7 @@ TINY = Sizes(
         "vocab_size": 100,
     },
     calls=2,
+    operators=9,
     scalars=2,
     instructions=40,
     long_trace=80,
