@@ -151,6 +151,7 @@ void GraphCapture::flush() {
     if (!built.unchanged.empty()) facts.unchanged.push_back(std::move(built.unchanged));
     facts.skipped_passes.insert(facts.skipped_passes.end(), built.skipped_passes.begin(),
                                 built.skipped_passes.end());
+    facts.left_out.insert(built.left_out.begin(), built.left_out.end());
     graph_->steps_.emplace_back(std::move(step));
     constant_writes_.emplace_back();
   });

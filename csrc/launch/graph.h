@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -66,6 +67,7 @@ struct GraphFacts {
   std::vector<std::string> host_operators;  ///< of each run, in order
   std::vector<std::string> unchanged;       ///< why the passes changed nothing in a program
   std::vector<std::string> skipped_passes;  ///< passes left out of a program
+  std::set<std::string> left_out;           ///< GraphProgram::left_out of all programs
 };
 
 class NEURON_SIM_TORCH_API CapturedGraph {

@@ -169,15 +169,6 @@ struct TimedProgram {
   std::optional<Timing> timing;
 };
 
-/// Whether a program without a pass is the better one: it is shorter, and not just by a difference
-/// far below the accuracy of simulated times while the pass saves traffic.
-bool is_better(const Timing& without, const Timing& with, const GraphPass& pass) {
-  constexpr int64_t kAlike = 500;  // programs that differ by less than this part
-  const bool moves_more = pass.saves_bytes && without.dma_bytes > with.dma_bytes;
-  const Picoseconds gained = with.body - without.body;
-  return moves_more ? gained * kAlike > with.body : gained > Picoseconds{};
-}
-
 TimedProgram compiled(const Graph& graph, const std::string& name, const PassSettings& passes) {
   const std::vector<GraphKernel>& kernels = graph.kernels;
   const bool embeds = std::any_of(kernels.begin(), kernels.end(),
@@ -216,23 +207,25 @@ GraphProgram build_graph_program(const Architecture& architecture, const std::st
                                  const GraphProgramOptions& options) {
   Graph fused{std::move(kernels), is_external, architecture};
   run_graph_stage(GraphStage::kFusions, fused, options);
+  std::set<std::string> left_out = options.left_out.value_or(std::set<std::string>());
+  check_orders(left_out);
   Graph ordered = fused;
-  const std::vector<const GraphPass*> choices =
-      run_graph_stage(GraphStage::kOrder, ordered, options);
+  const std::vector<std::string> choices =
+      run_graph_stage(GraphStage::kOrder, ordered, options, left_out);
   TimedProgram shortest = compiled(ordered, name, options.passes);
-  std::set<const GraphPass*> left_out;
-  for (const GraphPass* const pass : choices) {
-    if (!shortest.timing) break;
+  for (const std::string& pass : choices) {
+    if (options.left_out || !shortest.timing) break;
     left_out.insert(pass);
     Graph alternative = fused;
     run_graph_stage(GraphStage::kOrder, alternative, options, left_out);
     TimedProgram without = compiled(alternative, name, options.passes);
-    if (without.timing && is_better(*without.timing, *shortest.timing, *pass)) {
+    if (without.timing && without.timing->body < shortest.timing->body) {
       shortest = std::move(without);
     } else {
       left_out.erase(pass);
     }
   }
+  shortest.built.left_out.assign(left_out.begin(), left_out.end());
   return std::move(shortest.built);
 }
 

@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -23,6 +25,9 @@ struct GraphProgramOptions {
   /// where one of its elements is NaN or infinite.
   bool exact_transposes = false;
   PassSettings passes = graph_passes();  ///< over the whole program
+  /// The passes of GraphStage::kOrder to leave out: those of a graph that was weighed. Without:
+  /// each that changes something is weighed.
+  std::optional<std::set<std::string>> left_out = {};
 };
 
 /// Where an argument of the program begins.
@@ -39,12 +44,14 @@ struct GraphProgram {
   std::string unchanged;
   /// Passes left out because SBUF cannot hold what they keep.
   std::vector<std::string> skipped_passes;
+  std::vector<std::string> left_out;  ///< GraphProgramOptions::left_out, or what was weighed
 };
 
 /// Emits the kernels in their order into one program. Memories for which `is_external` holds are
 /// arguments: they have contents before, or are read after the program. All others are scratch
 /// tensors. Choices between equal results (GraphStage::kOrder) are weighed by the time of the whole
-/// program; GraphPass::saves_bytes. KernelError as the kernels' own emit functions raise it.
+/// program, each by one more compilation. KernelError as the kernels' own emit functions raise it,
+/// and as check_orders().
 GraphProgram build_graph_program(const Architecture& architecture, const std::string& name,
                                  std::vector<GraphKernel> kernels,
                                  const std::function<bool(size_t memory)>& is_external,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "device/base/errors.h"
 #include "device/compiler/dump.h"
 #include "device/compiler/verify.h"
 #include "ops/graph/cast_in_products.h"
@@ -46,7 +47,7 @@ bool same_tensors(const GraphKernel& a, const GraphKernel& b) {
 
 constexpr GraphNeeds kFusion{.fusion = true};
 constexpr GraphStage kFusions = GraphStage::kFusions;
-// name, stage, what it needs, what it keeps, how it runs, whether fewer bytes decide
+// name, stage, what it needs, what it keeps, how it runs
 constexpr GraphPass kPipeline[] = {
     {"cast_in_products", GraphStage::kConstants, kFusion, {}, cast_in_products},
     {"drop_unread_results", kFusions, {}, {.kernels = true}, drop_unread_results},
@@ -61,7 +62,7 @@ constexpr GraphPass kPipeline[] = {
     {"drop_copies", GraphStage::kOrder, kFusion, {}, drop_copies},
     {"slice_batch", GraphStage::kOrder, {.forwarding = true}, {}, run_slice_batch},
     {"turn_results", GraphStage::kOrder, kFusion, {.kernels = true}, turn_results},
-    {"gate_products", GraphStage::kOrder, kFusion, {}, run_gate_products, true},
+    {"gate_products", GraphStage::kOrder, kFusion, {}, run_gate_products},
 };
 
 }  // namespace
@@ -76,25 +77,34 @@ void run_graph_pass(const GraphPass& pass, Graph& graph) {
   if (is_dumped(kGraphDumps, pass.name)) std::fputs(listing(graph, pass.name).c_str(), stderr);
 }
 
-std::vector<const GraphPass*> run_graph_stage(GraphStage stage, Graph& graph,
-                                              const GraphProgramOptions& options,
-                                              const std::set<const GraphPass*>& left_out) {
+std::vector<std::string> run_graph_stage(GraphStage stage, Graph& graph,
+                                         const GraphProgramOptions& options,
+                                         const std::set<std::string>& left_out) {
   if (dump_request().starts_with(kGraphDumps)) {
     check_dump_of(dump_request(), kGraphDumps, graph_pipeline());
   }
-  std::vector<const GraphPass*> changed;
+  std::vector<std::string> changed;
   for (const GraphPass& pass : kPipeline) {
     const bool runs = (!pass.needs.fusion || options.fuse) &&
                       (!pass.needs.forwarding || options.passes["forward_stores"] != 0);
-    if (pass.stage != stage || !runs || left_out.contains(&pass)) continue;
+    if (pass.stage != stage || !runs || left_out.contains(pass.name)) continue;
     const std::vector<GraphKernel> before = graph.kernels;
     run_graph_pass(pass, graph);
     if (!std::equal(before.begin(), before.end(), graph.kernels.begin(), graph.kernels.end(),
                     same_tensors)) {
-      changed.push_back(&pass);
+      changed.emplace_back(pass.name);
     }
   }
   return changed;
+}
+
+void check_orders(const std::set<std::string>& passes) {
+  for (const std::string& name : passes) {
+    const bool is_order = std::ranges::any_of(kPipeline, [&](const GraphPass& pass) {
+      return pass.stage == GraphStage::kOrder && pass.name == name;
+    });
+    if (!is_order) fail(text("pass '", name, "' to leave out does not order a graph's kernels."));
+  }
 }
 
 }  // namespace neuron_sim

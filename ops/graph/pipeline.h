@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "ops/graph/graph_program.h"
@@ -37,9 +38,6 @@ struct GraphPass {
   GraphNeeds needs;
   GraphKeeps keeps;
   void (*run)(Graph& graph);
-  /// Of a choice: whether it stays where the program moves more bytes without it and is hardly
-  /// shorter.
-  bool saves_bytes = false;
 };
 
 /// All passes in the order in which they run.
@@ -48,10 +46,12 @@ std::span<const GraphPass> graph_pipeline();
 /// Runs a pass, then verifies the graph (verify.h) and prints its listing() to stderr if
 /// NEURON_SIM_DUMP asks for it.
 void run_graph_pass(const GraphPass& pass, Graph& graph);
-/// Runs the passes of a stage whose needs the options meet, but those left out; returns those that
-/// changed operands or results. KernelError when NEURON_SIM_DUMP names no pass.
-std::vector<const GraphPass*> run_graph_stage(GraphStage stage, Graph& graph,
-                                              const GraphProgramOptions& options,
-                                              const std::set<const GraphPass*>& left_out = {});
+/// Runs the passes of a stage whose needs the options meet, but those left out; returns the names
+/// of those that changed operands or results. KernelError when NEURON_SIM_DUMP names no pass.
+std::vector<std::string> run_graph_stage(GraphStage stage, Graph& graph,
+                                         const GraphProgramOptions& options,
+                                         const std::set<std::string>& left_out = {});
+/// KernelError unless all are passes of GraphStage::kOrder.
+void check_orders(const std::set<std::string>& passes);
 
 }  // namespace neuron_sim

@@ -28,8 +28,10 @@ struct CaptureRequest {
 CaptureRequest capture_request(at::Device device, std::vector<at::Tensor> inputs,
                                std::vector<int64_t> constants, bool fuse, bool exact_transposes,
                                const std::map<std::string, int64_t>& passes,
+                               std::optional<std::set<std::string>> left_out,
                                std::optional<at::ScalarType> product_dtype) {
   GraphProgramOptions options{.fuse = fuse, .exact_transposes = exact_transposes};
+  options.left_out = std::move(left_out);
   translate_errors([&] {
     for (const auto& [pass, value] : passes) options.passes.set(pass, value);
   });
@@ -51,6 +53,7 @@ py::dict capture_facts(const CapturedGraph& graph) {
   result["host_operators"] = facts.host_operators;
   result["unchanged"] = facts.unchanged;
   result["skipped_passes"] = facts.skipped_passes;
+  result["left_out"] = std::vector(facts.left_out.begin(), facts.left_out.end());
   return result;
 }
 
@@ -91,7 +94,7 @@ void bind_graphs(py::module_& m) {
   py::class_<CaptureRequest>(m, "CaptureRequest")
       .def(py::init(&capture_request), py::kw_only(), py::arg("device"), py::arg("inputs"),
            py::arg("constants"), py::arg("fuse"), py::arg("exact_transposes"), py::arg("passes"),
-           py::arg("product_dtype"));
+           py::arg("left_out"), py::arg("product_dtype"));
   m.def("capture_graph", &capture_graph);
   m.def("set_capture_source", &GraphCapture::set_source);
 }

@@ -12,7 +12,7 @@ import contextlib
 import gc
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -129,6 +129,8 @@ class _Sums:
     busy_us: dict[str, float]
     layers: layer_shares.Shares = field(default_factory=dict)
     """Empty where nobody asked for them."""
+    left_out: Sequence[str] | None = None
+    """CompiledGraph.left_out of one graph."""
 
     @staticmethod
     def combined(weighted: Sequence[tuple[float, _Sums]]) -> _Sums:
@@ -243,12 +245,14 @@ def _whole(
             return _sums(model, request, tokens, range(len(model.kinds)), spans)
     firsts = [indices[0] for indices in kinds.values()]
     weighted = []
+    left_out = None  # graphs that differ by whole layers must not differ in the orders of kernels
     for indices in kinds.values():
         if len(indices) > 1:
             more = indices[1:MEASURED_LAYERS]
-            added, sums = _with_more(model, request, tokens, firsts, more, spans)
+            added, sums = _with_more(model, request, tokens, firsts, more, spans, left_out)
+            left_out = sums.left_out
             weighted.append(((len(indices) - 1) / added, sums))
-    one = _sums(model, request, tokens, firsts, None if weighted else spans)
+    one = _sums(model, request, tokens, firsts, None if weighted else spans, left_out)
     return _Sums.combined([(1 - sum(times for times, _ in weighted), one), *weighted])
 
 
@@ -259,14 +263,15 @@ def _with_more(
     firsts: list[int],
     more: list[int],
     spans: list[Span] | None,
+    left_out: Sequence[str] | None,
 ) -> tuple[int, _Sums]:
     """The number of layers added to the first ones, and the sums with them. A capture keeps every
     value of its layers in HBM, which a chip does not: one is added where more do not fit."""
     with contextlib.suppress(torch.OutOfMemoryError):
-        return len(more), _sums(model, request, tokens, firsts + more, spans)
+        return len(more), _sums(model, request, tokens, firsts + more, spans, left_out)
     if len(more) == 1:
         raise torch.OutOfMemoryError("the programs of two layers do not fit the HBM of a core.")
-    return 1, _sums(model, request, tokens, firsts + more[:1], spans)
+    return 1, _sums(model, request, tokens, firsts + more[:1], spans, left_out)
 
 
 def _sums(
@@ -275,12 +280,17 @@ def _sums(
     tokens: int,
     layers: Sequence[int],
     spans: list[Span] | None = None,
+    left_out: Sequence[str] | None = None,
 ) -> _Sums:
+    """Sums of the program of these layers; `left_out`: Options.left_out."""
     torch._dynamo.reset()
     gc.collect()
     known = len(torch.neuron_sim.compiled_graphs())
     program = _program(model, request, device_name(), sorted(layers))
-    step: Any = torch.compile(program, backend=device_name(), dynamic=False, fullgraph=True)
+    options = {"left_out": left_out}
+    step: Any = torch.compile(
+        program, backend=device_name(), dynamic=False, fullgraph=True, options=options
+    )
     # No default device: Dynamo would trace its mode at every operator, which takes minutes.
     words, position = (
         torch.empty(sizes, dtype=torch.int64, device=device_name())
@@ -291,7 +301,7 @@ def _sums(
         with torch.neuron_sim.record_launches() as launches:
             step(words, position)
     if spans is not None:
-        spans[:] = _of_all_layers(spans_of(launches), model, sorted(layers))
+        spans[:] = layer_shares.spans_of_all(spans_of(launches), model, sorted(layers))
     busy: dict[str, float] = {}
     for launch in launches:
         for engine, share in launch.utilisation.items():
@@ -304,31 +314,8 @@ def _sums(
         moved=sum(launch.dma_bytes for launch in launches),
         busy_us=busy,
         layers=_layers(launches, known, model) if request.by_layer else {},
+        left_out=torch.neuron_sim.compiled_graphs()[-1].left_out,
     )
-
-
-def _of_all_layers(
-    spans: Sequence[Span], model: CausalLanguageModel, timed: Sequence[int]
-) -> list[Span]:
-    """The spans of all layers, from a program of the `timed` ones: a layer that was left out gets
-    the spans of the last timed layer of its kind."""
-    pattern = re.compile(rf"^{re.escape(model.layers_path)}\.(\d+)(?=\.|$)")
-    by_place: dict[int, list[Span]] = {}
-    around: tuple[list[Span], list[Span]] = [], []
-    for span in spans:
-        found = pattern.match(span.module)
-        if found is None:
-            around[bool(by_place)].append(span)
-        else:
-            by_place.setdefault(int(found[1]), []).append(span)
-    last = {model.kinds[layer]: place for place, layer in enumerate(timed)}
-    places = dict(zip(timed, range(len(timed)), strict=True))
-    layers = [
-        replace(span, module=pattern.sub(f"{model.layers_path}.{index}", span.module))
-        for index, kind in enumerate(model.kinds)
-        for span in by_place.get(places.get(index, last[kind]), [])
-    ]
-    return [*around[0], *layers, *around[1]]
 
 
 def _layers(launches: Any, known: int, model: CausalLanguageModel) -> layer_shares.Shares:

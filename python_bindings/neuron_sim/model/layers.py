@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
+from neuron_sim.timeline.spans import Span
 from neuron_sim.torch_backend.launches import GRAPH
+
+if TYPE_CHECKING:
+    from neuron_sim.model.causal_model import CausalLanguageModel
 
 
 @dataclass
@@ -77,6 +82,30 @@ def combined(weighted: Sequence[tuple[float, Shares]]) -> Shares:
         for path, share in shares.items():
             result.setdefault(path, LayerShare()).add(share, times)
     return result
+
+
+def spans_of_all(
+    spans: Sequence[Span], model: CausalLanguageModel, timed: Sequence[int]
+) -> list[Span]:
+    """The spans of all layers, from a program of the `timed` ones: a layer that was left out gets
+    the spans of the last timed layer of its kind."""
+    pattern = re.compile(rf"^{re.escape(model.layers_path)}\.(\d+)(?=\.|$)")
+    by_place: dict[int, list[Span]] = {}
+    around: tuple[list[Span], list[Span]] = [], []
+    for span in spans:
+        found = pattern.match(span.module)
+        if found is None:
+            around[bool(by_place)].append(span)
+        else:
+            by_place.setdefault(int(found[1]), []).append(span)
+    last = {model.kinds[layer]: place for place, layer in enumerate(timed)}
+    places = dict(zip(timed, range(len(timed)), strict=True))
+    layers = [
+        replace(span, module=pattern.sub(f"{model.layers_path}.{index}", span.module))
+        for index, kind in enumerate(model.kinds)
+        for span in by_place.get(places.get(index, last[kind]), [])
+    ]
+    return [*around[0], *layers, *around[1]]
 
 
 def labels_of(module: nn.Module) -> Callable[[str], str]:

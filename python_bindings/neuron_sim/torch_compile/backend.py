@@ -117,6 +117,7 @@ class _Graph:
             fuse=options.fuse,
             exact_transposes=options.exact_transposes,
             passes=options.passes,
+            left_out=None if options.left_out is None else set(options.left_out),
             product_dtype=options.product_dtype,
         )
         graph, reason, _ = _C.capture_graph(run, request)

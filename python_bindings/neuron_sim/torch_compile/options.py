@@ -27,6 +27,9 @@ class Options:
     """Whether pointwise kernels are fused, with each other and with linear layers."""
     passes: dict[str, int] = field(default_factory=dict)
     """Settings of the compiler's passes that differ from the default, e.g. {"schedule": 0}."""
+    left_out: Sequence[str] | None = None
+    """Passes that order a graph's kernels, to leave out: CompiledGraph.left_out of a graph that is
+    alike. None: each is weighed, by one more compilation."""
     auto_cast: str = "none"
     """"matmult": products of float32 operands multiply in `auto_cast_type`; as the vendor's
     compiler option of that name. Sums and results stay float32."""

@@ -170,6 +170,30 @@ TEST(GraphProgram, AChoiceThatMakesItLongerIsLeftOut) {
   EXPECT_LT(gain("slice_batch", Dtype::kBfloat16, 4096, 512, 2048), 0);
 }
 
+TEST(GraphProgram, PassesAreLeftOutAsInALikeGraph) {
+  // Slices pay for weights of 128 x 2048, and not for those of 512 x 2048.
+  const auto graph = [](int64_t depth, const std::optional<std::set<std::string>>& left_out) {
+    const auto matrix = [&](size_t memory, int64_t height, int64_t width) {
+      return tensor_in(memory, {height, width}, {}, 0, Dtype::kBfloat16);
+    };
+    const std::vector<GraphKernel> kernels{
+        product_of({matrix(0, 4096, depth), matrix(1, depth, 2048)}, matrix(4, 4096, 2048)),
+        product_of({matrix(4, 4096, 2048), matrix(2, 2048, depth)}, matrix(3, 4096, depth))};
+    return built_graph(kernels, {0, 1, 2, 3}, {.fuse = false, .left_out = left_out});
+  };
+  using Names = std::vector<std::string>;
+  for (const int64_t depth : {128, 512}) {
+    const GraphProgram weighed = graph(depth, {});
+    EXPECT_EQ(weighed.left_out, depth == 128 ? Names{} : Names{"slice_batch"});
+    const auto time = [&](const std::set<std::string>& left_out) {
+      return simulate(*graph(depth, left_out).program).body;
+    };
+    EXPECT_EQ(std::min(time({}), time({"slice_batch"})), simulate(*weighed.program).body);
+    EXPECT_NE(time({}), time({"slice_batch"})) << "the other choice is taken too";
+  }
+  EXPECT_THROW(graph(128, std::set<std::string>{"fuse_rows"}), KernelError);
+}
+
 TEST(GraphProgram, TensorsOfManyTilesKeepTheirValues) {
   const std::vector<int64_t> shape{300, 700}, strides{701, 1};
   const GraphTensor in = tensor_in(0, shape, strides, 5), out = tensor_in(3, shape);

@@ -87,6 +87,21 @@ def test_layers_beyond_the_measured_ones_add_what_one_layer_adds():
     assert body(MEASURED_LAYERS + 4) == pytest.approx(measured + 4 * step)
 
 
+def test_one_layer_is_ordered_as_several_are(monkeypatch):
+    asked = []
+    compile_graph = torch.compile
+
+    def noted(*arguments, options, **others):
+        asked.append(options["left_out"])
+        return compile_graph(*arguments, options=options, **others)
+
+    monkeypatch.setattr(torch, "compile", noted)
+    model = small_llama(num_hidden_layers=MEASURED_LAYERS + 1)
+    generate(model, GenerationRequest(context=16, input=4))
+    prompt, _, token, _ = torch.neuron_sim.compiled_graphs()[-4:]  # each of several, then of one
+    assert asked == [None, prompt.left_out, None, token.left_out]
+
+
 def test_llama_2_has_the_weights_that_it_is_known_for():
     with torch.device("meta"):
         program = language_model("meta-llama/Llama-2-7b").program(1, 1, 16)

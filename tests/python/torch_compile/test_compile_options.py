@@ -61,6 +61,27 @@ def test_an_option_comes_before_a_flag():
     assert_same(compiled(torch.mm, options=options)(x, x), x @ x)
 
 
+def test_passes_that_order_kernels_can_be_left_out():
+    w = [on_device(256, 192), on_device(192, 128), on_device(128, 192)]
+
+    def products(a, b, c):
+        return (a @ b) @ c
+
+    accounts = []
+    for left_out in (None, [], ["turn_results"]):
+        torch._dynamo.reset()
+        torch.neuron_sim.reset_compiled_graphs()
+        assert_same(compiled(products, options={"left_out": left_out})(*w), products(*w))
+        accounts.append(only_graph())
+    weighed, turned, as_written = accounts
+    assert weighed.left_out == as_written.left_out == ["turn_results"]
+    assert weighed.program_bodies_us == as_written.program_bodies_us < turned.program_bodies_us
+    assert turned.left_out == []
+    torch._dynamo.reset()
+    with pytest.raises(Exception, match="pass 'schedule' to leave out does not order a graph's k"):
+        compiled(products, options={"left_out": ["schedule"]})(*w)
+
+
 def test_a_graph_that_cannot_be_compiled_runs_or_is_an_error(monkeypatch):
     def draws(x):
         return x + torch.rand(3).to(DEVICE_TYPE)
