@@ -129,13 +129,14 @@ std::string_view kinds_of(PyObject* const* arguments, Py_ssize_t count, size_t p
 }
 
 /// The result of an instruction with operands of its kinds.
-PyObject* result_of(TraceObject* trace, PyObject* instruction, const PlainOperands& operands) {
+PyObject* result_of(TraceObject* trace, PyObject* instruction, std::string_view kinds,
+                    const PlainOperands& operands) {
   Result result{.shape = shape_of(operands.first),
                 .dtype = dtype_of(operands.first),
                 .emit = instruction,
                 .operands = {operands.values, operands.count}};
-  if (instruction == instructions.tensor_reduce) result.shape[1] = 1;
-  if (instruction == instructions.nc_matmul) {
+  if (kinds.front() == 'r') result.shape[1] = 1;
+  if (as_instruction(instruction)->accumulate_at >= 0) {  // of a product
     result.shape = {result.shape[1], shape_of(operands.values[1])[1]};
     result.dtype = constants.float32;
     result.in_psum = result.accumulates = true;
@@ -154,15 +155,17 @@ PyObject* plain_result(PyObject*, PyObject* const* arguments, Py_ssize_t count) 
   for (size_t i = 0; is_plain && i < kinds.size(); ++i) {
     is_plain = operands.append(given[i], kinds[i]);
   }
-  if (is_plain && operands.first != nullptr) return result_of(trace, arguments[0], operands);
+  if (is_plain && operands.first != nullptr) {
+    return result_of(trace, arguments[0], kinds, operands);
+  }
   return PyObject_Vectorcall(arguments[2], given.data(), given.size(), nullptr);
 }
 
-/// (op, x, y, otherwise)
+/// (tensor_scalar, tensor_tensor, op, x, y, otherwise)
 PyObject* plain_binary(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-  check_arguments(count == 4);
+  check_arguments(count == 6);
   TraceObject* trace = running_trace();
-  PyObject *op = arguments[0], *x = arguments[1], *y = arguments[2];
+  PyObject *op = arguments[2], *x = arguments[3], *y = arguments[4];
   if (trace != nullptr && is_on_chip(x)) {
     const bool are_in_psum = is_on_chip(y) && is_in_psum(x) && is_in_psum(y);
     const bool is_column_of_x = is_on_chip(y) && is_column(y) && is_matrix(x) &&
@@ -171,33 +174,32 @@ PyObject* plain_binary(PyObject*, PyObject* const* arguments, Py_ssize_t count) 
       PyObject* operands[] = {x, op, y};
       return deferred(trace, {.shape = shape_of(x),
                               .dtype = constants.float32,
-                              .emit = instructions.tensor_scalar,
+                              .emit = arguments[0],
                               .operands = operands});
     }
     if (is_on_chip(y) && dtype_of(y) == dtype_of(x) && !are_in_psum && shape_of(x) == shape_of(y)) {
       PyObject* operands[] = {x, y, op};
-      return deferred(trace, {.shape = shape_of(x),
-                              .dtype = dtype_of(x),
-                              .emit = instructions.tensor_tensor,
-                              .operands = operands});
+      return deferred(
+          trace,
+          {.shape = shape_of(x), .dtype = dtype_of(x), .emit = arguments[1], .operands = operands});
     }
   }
-  return PyObject_Vectorcall(arguments[3], arguments, 3, nullptr);
+  return PyObject_Vectorcall(arguments[5], arguments + 2, 3, nullptr);
 }
 
-/// (dst, value, mask, otherwise)
+/// (dma_copy, dst, value, mask, otherwise)
 PyObject* plain_store(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-  check_arguments(count == 4);
+  check_arguments(count == 5 && Py_TYPE(arguments[0]) == instruction_type);
   const TraceObject* trace = running_trace();
-  PyObject *dst = arguments[0], *value = arguments[1], *mask = arguments[2];
+  PyObject *dst = arguments[1], *value = arguments[2], *mask = arguments[3];
   if (trace == nullptr || !is_plain_in_hbm(dst) || !is_in_sbuf(value) ||
       storage_of(dst)->is_mutable == 0 || shape_of(dst) != shape_of(value) ||
       as_tensor(dst)->steps[0] == 1 || (mask == Py_None && shared_loop(trace, dst) != nullptr) ||
       !leaves_all(mask, shape_of(dst))) {
-    return PyObject_Vectorcall(arguments[3], arguments, 3, nullptr);
+    return PyObject_Vectorcall(arguments[4], arguments + 1, 3, nullptr);
   }
   storage_of(dst)->written = 1;
-  emit_now(as_instruction(instructions.dma_copy), {arguments, 2});
+  emit_now(as_instruction(arguments[0]), {arguments + 1, 2});
   Py_RETURN_NONE;
 }
 
@@ -238,7 +240,8 @@ PyMethodDef plain_calls[] = {
     {"plain_result", fast(slot<plain_result>), METH_FASTCALL,
      "(instruction, kinds, otherwise, *operands): the result of an Instruction, like its first "
      "tensor or in PSUM; otherwise(*operands) when one is not of its kind. `kinds`, a character "
-     "per operand of the instruction: t a tensor, x a tile, r a tile [P, F], k one in SBUF, l one "
+     "per operand of the instruction: t a tensor, x a tile, r a tile [P, F] that is reduced, k one "
+     "in SBUF, l one "
      "like the first, h a tensor in HBM, n a float or a tensor, s a float or a tensor of fp32, c a "
      "float or a column, b a column or None for 0, o an operator, w a word, f a flag, ? one or "
      "None, 1 that number, m a mask that leaves all of the first tensor."},
@@ -248,10 +251,11 @@ PyMethodDef plain_calls[] = {
     {"emitted", fast(slot<emitted>), METH_FASTCALL,
      "(name=None): the handle of the instruction that was emitted last."},
     {"plain_binary", fast(slot<plain_binary>), METH_FASTCALL,
-     "(op, x, y, otherwise): the result for two tiles of the same shape and dtype, or a tile and a "
-     "float; otherwise(op, x, y) for other operands."},
+     "(tensor_scalar, tensor_tensor, op, x, y, otherwise): the result for two tiles of the same "
+     "shape and dtype, or a tile and a float; otherwise(op, x, y) for other operands."},
     {"plain_store", fast(slot<plain_store>), METH_FASTCALL,
-     "(dst, value, mask, otherwise): nl.store of a tile as it is; otherwise(dst, value, mask)."},
+     "(dma_copy, dst, value, mask, otherwise): nl.store of a tile as it is; otherwise(dst, value, "
+     "mask)."},
     {"instruction_result", fast(slot<instruction_result>), METH_FASTCALL,
      "(shape, dtype, default, mask, instruction, *operands): a result in SBUF."},
     {}};

@@ -41,12 +41,6 @@ extern PyObject* running_traces;   ///< list, the innermost last
 extern PyObject* operator_names;   ///< dict: callable -> the builder's name
 extern PyObject* not_one_pattern;  ///< the error of an operand that has no access pattern
 
-/// Builder instructions that emit a result, each an Instruction.
-struct Instructions {
-  PyObject *dma_copy, *nc_matmul, *tensor_reduce, *tensor_scalar, *tensor_tensor;
-};
-extern Instructions instructions;
-
 /// The base types; their Python classes derive from them.
 extern PyTypeObject *loop_type, *slice_type, *expression_type, *storage_type, *tensor_type,
     *pending_type, *trace_type, *instruction_type;

@@ -15,7 +15,6 @@ namespace neuron_sim::tracing {
 Classes classes{};
 Connections connections{};
 Constants constants{};
-Instructions instructions{};
 PyObject* running_traces = nullptr;
 PyObject* operator_names = nullptr;
 PyObject* not_one_pattern = nullptr;
@@ -171,14 +170,6 @@ void bind_shared_objects(nb::module_& module) {
                                                 "neuron_sim._core.NotOnePattern",
                                                 "A tensor that no single access pattern describes.",
                                                 PyExc_ValueError, nullptr)));
-  const auto instruction = [&](const char* name, const char* method, int accumulate_at = -1) {
-    const nb::handle type(reinterpret_cast<PyObject*>(instruction_type));
-    return shared(name, type(nb::type<Builder>().attr(method), accumulate_at));
-  };
-  instructions = {instruction("DMA_COPY", "dma_copy"), instruction("MATMUL", "nc_matmul", 3),
-                  instruction("TENSOR_REDUCE", "tensor_reduce"),
-                  instruction("TENSOR_SCALAR", "tensor_scalar"),
-                  instruction("TENSOR_TENSOR", "tensor_tensor")};
 }
 
 }  // namespace

@@ -40,12 +40,12 @@ builder = _core.current_builder
 # Those that emit a result, see TraceState.result: their operands are those of the builder's method
 # in its order, tensors in place of their Views.
 ACTIVATION = _core.Instruction(_core.Builder.activation)
-DMA_COPY = _core.DMA_COPY
-MATMUL = _core.MATMUL
+DMA_COPY = _core.Instruction(_core.Builder.dma_copy)
+MATMUL = _core.Instruction(_core.Builder.nc_matmul, 3)
 MEMSET = _core.Instruction(_core.Builder.memset)
 RECIPROCAL = _core.Instruction(_core.Builder.reciprocal)
 SCALAR_TENSOR_TENSOR = _core.Instruction(_core.Builder.scalar_tensor_tensor)
 TENSOR_COPY = _core.Instruction(_core.Builder.tensor_copy)
-TENSOR_REDUCE = _core.TENSOR_REDUCE
-TENSOR_SCALAR = _core.TENSOR_SCALAR
-TENSOR_TENSOR = _core.TENSOR_TENSOR
+TENSOR_REDUCE = _core.Instruction(_core.Builder.tensor_reduce)
+TENSOR_SCALAR = _core.Instruction(_core.Builder.tensor_scalar)
+TENSOR_TENSOR = _core.Instruction(_core.Builder.tensor_tensor)

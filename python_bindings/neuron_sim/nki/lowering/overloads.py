@@ -2,6 +2,7 @@
 
 from neuron_sim import _core
 
+from ..isa.instruction import TENSOR_SCALAR, TENSOR_TENSOR
 from ..tracing import methods
 from ..tracing.active import note
 from ..tracing.dtypes import bool_, dtype_of
@@ -60,7 +61,7 @@ def _forward(op: str):
         return general(op, self, other)
 
     def plain_operator(self, other):
-        return plain_binary(op, self, other, general)
+        return plain_binary(TENSOR_SCALAR, TENSOR_TENSOR, op, self, other, general)
 
     return plain_operator if op in PLAIN else operator
 

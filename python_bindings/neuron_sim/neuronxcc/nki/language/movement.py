@@ -23,7 +23,7 @@ def store(dst, value, *, mask=None, **kwargs):
     """Elements of a tile, or a number, to an HBM tensor."""
     if kwargs:
         refuse("store", kwargs)
-    plain_store(dst, value, mask, movement.store)
+    plain_store(DMA_COPY, dst, value, mask, movement.store)
 
 
 def load_transpose2d(src, *, mask=None, dtype=None, **kwargs):

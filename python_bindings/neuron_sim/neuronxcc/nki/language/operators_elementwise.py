@@ -7,7 +7,7 @@ part that takes part. Results are written straight into their assignment targets
 
 from neuron_sim import _core
 from neuron_sim.neuronxcc.nki.keywords import refuse
-from neuron_sim.nki.isa.instruction import ACTIVATION
+from neuron_sim.nki.isa.instruction import ACTIVATION, TENSOR_SCALAR, TENSOR_TENSOR
 from neuron_sim.nki.language.operators_elementwise import BINARY, COMPARISONS, UNARY, named
 from neuron_sim.nki.lowering import elementwise as lowering
 from neuron_sim.nki.lowering.tiles import PLAIN
@@ -30,7 +30,7 @@ def _binary(name, text):
         if kwargs:
             refuse(name, kwargs)
         if is_plain and dtype is None and mask is None:
-            return plain_binary(name, x, y, lowering.binary)
+            return plain_binary(TENSOR_SCALAR, TENSOR_TENSOR, name, x, y, lowering.binary)
         return lowering.binary(name, x, y, dtype, mask)
 
     is_plain = name in PLAIN
