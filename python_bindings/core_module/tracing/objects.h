@@ -122,7 +122,6 @@ void checked(PyObject* self, PyObject*);
 nanobind::object is_same_view(PyObject* self, PyObject* other);
 nanobind::object narrow(PyObject* self, PyObject* box);
 nanobind::object pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
-nanobind::object shared_pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
 
 // access.cpp
 /// The View of exactly this access pattern, as `Tensor.access`.

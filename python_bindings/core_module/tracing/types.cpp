@@ -223,9 +223,8 @@ void bind_tensor(nanobind::module_& module) {
       {"narrow", slot<narrow>, METH_O,
        "The part of a tensor that a mask leaves; box: (start, size) per dimension."},
       {"pattern", fast(slot<pattern_of>), METH_FASTCALL,
-       "([[step, size], ...], offset): ap() of a pattern without dynamic parts."},
-      {"shared_pattern", fast(slot<shared_pattern_of>), METH_FASTCALL,
-       "The same, perhaps a tensor that was made before: not to be changed."},
+       "([[step, size], ...], offset): ap() of a pattern without dynamic parts; perhaps a tensor "
+       "that was made before, not to be changed."},
       {"indexed", slot<indexed>, METH_O,
        "tensor[items] of numbers, slices, nl.ds, `...`, None or index expressions."},
       {"gathered", slot<gathered>, METH_O, "tensor[items] of index expressions and numbers alone."},

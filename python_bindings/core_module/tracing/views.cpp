@@ -204,11 +204,7 @@ int64_t row_elements(const TensorObject* tensor) {
          nb::cast<int64_t>(nb::handle(dtype).attr("itemsize"));
 }
 
-}  // namespace
-
-nb::object pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
-  if (count != 2) fail("pattern() takes dimensions and an offset.", ErrorKind::kType);
-  settle_tensor(self);
+nb::object made_pattern(PyObject* self, PyObject* const* arguments) {
   TensorView pattern = pairs_of(arguments[0]);
   if (as_tensor(self)->axis < 0) {
     pattern.start = position_of(arguments[1]);
@@ -225,6 +221,8 @@ nb::object pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t cou
   return with_pattern(self, pattern);
 }
 
+}  // namespace
+
 nb::object narrow(PyObject* self, PyObject* box) {
   if (PyTuple_Check(box) == 0) wrong_type("box", "a tuple", box);
   const auto make = [&] { return made_narrow(self, box); };
@@ -236,10 +234,10 @@ nb::object row_of(TensorObject& tensor) {
   return nb::int_(row_elements(&tensor));
 }
 
-nb::object shared_pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+nb::object pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  if (count != 2) fail("pattern() takes dimensions and an offset.", ErrorKind::kType);
   settle_tensor(self);
-  if (count != 2) return pattern_of(self, arguments, count);
-  const auto make = [&] { return pattern_of(self, arguments, count); };
+  const auto make = [&] { return made_pattern(self, arguments); };
   return known_or_made(self, arguments[0], arguments[1], make);
 }
 

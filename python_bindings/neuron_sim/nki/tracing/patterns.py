@@ -48,9 +48,8 @@ def ap(tensor, pattern, offset=None, scalar_offset=None, vector_offset=None,
     view's. scalar_offset: a tile of one element, a register or the variable of a loop,
     vector_offset: a tile [P, 1]; they count steps of dimension `indirect_dim`.
     """
-    is_plain = dtype is None and scalar_offset is None and vector_offset is None
-    if is_plain and offset is not None:
-        return tensor.shared_pattern(pattern, offset)
+    if dtype is None and scalar_offset is None and vector_offset is None and offset is not None:
+        return tensor.pattern(pattern, offset)
     kind = tensor.dtype if dtype is None else dtype_of(dtype)
     base = tensor if kind is tensor.dtype else methods.view(_whole(tensor), kind)
     result = base.pattern(pattern, _begin(tensor, base, pattern, offset))
@@ -64,7 +63,8 @@ def ap(tensor, pattern, offset=None, scalar_offset=None, vector_offset=None,
     if vector_offset is not None:
         if indirect_dim != 0:
             raise ValueError(f"ap: vector_offset needs indirect_dim 0, not {indirect_dim}.")
-        return methods.with_index(result, vector_offset, tensor.shape[0], tensor.steps[0])
+        own = result.derived(result.shape, result.steps)
+        return methods.with_index(own, vector_offset, tensor.shape[0], tensor.steps[0])
     return result
 
 
