@@ -14,6 +14,7 @@
 #include "device/arch/fact_groups.h"
 #include "device/arch/fields.h"
 #include "device/base/errors.h"
+#include "device/base/memory_reserve.h"
 #include "device/base/settings.h"
 #include "device/instruction/instruction_type.h"
 #include "device/numerics/dtype.h"
@@ -28,7 +29,6 @@
 #include "python_bindings/core_module/program/facts.h"
 #include "python_bindings/core_module/program/program_timing.h"
 #include "python_bindings/core_module/signals.h"
-#include "python_bindings/core_module/tracing/memory_reserve.h"
 #include "python_bindings/core_module/tracing/objects.h"
 
 namespace nb = nanobind;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "device/base/hash.h"
+
 namespace neuron_sim {
 namespace {
 
@@ -24,11 +26,8 @@ bool are_equal(const Operand& a, const Operand& b) {
 }
 
 uint64_t hash_of(const Operand& pattern) {
-  constexpr uint64_t kFactor = 0x9E3779B97F4A7C15;  // 2 to the 64 by the golden ratio
   uint64_t hash = 0;
-  const auto add = [&](auto value) {
-    hash = (hash ^ (hash >> 32) ^ static_cast<uint64_t>(value)) * kFactor;
-  };
+  const auto add = [&](auto value) { mix(hash, static_cast<uint64_t>(value)); };
   std::apply([&](auto... property) { (add(property), ...); }, properties(pattern));
   for (size_t i = 0; i < static_cast<size_t>(pattern.rank); ++i) {
     add(pattern.free[i].size);

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "device/base/hash.h"
 #include "device/base/interruption.h"
 #include "device/compiler/line/input_loads.h"
 #include "device/compiler/tiles/live_bytes.h"
@@ -19,15 +20,11 @@ struct Group {
   bool operator==(const Group&) const = default;
 };
 
-constexpr uint64_t kHashFactor = 0x9E3779B97F4A7C15;  // 2 to the 64 by the golden ratio
-
 struct GroupHash {
   size_t operator()(const Group& group) const {
     uint64_t hash = group.contents * kHashFactor;
-    for (const int32_t variable : group.iteration) {
-      hash = (hash ^ (hash >> 32) ^ static_cast<uint32_t>(variable)) * kHashFactor;
-    }
-    return hash ^ (hash >> 32);
+    for (const int32_t variable : group.iteration) mix(hash, static_cast<uint32_t>(variable));
+    return hash;
   }
 };
 
@@ -179,10 +176,8 @@ class KeptTiles {
 
 size_t ContentsHash::operator()(const ContentsKey& key) const {
   uint64_t hash = key.size();
-  for (const int64_t value : key) {
-    hash = (hash ^ (hash >> 32) ^ static_cast<uint64_t>(value)) * kHashFactor;
-  }
-  return hash ^ (hash >> 32);
+  for (const int64_t value : key) mix(hash, static_cast<uint64_t>(value));
+  return hash;
 }
 
 void append(ContentsKey& key, const StraightLine& line, const StraightOperand& operand) {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "device/base/hash.h"
 #include "python_bindings/core_module/instructions/python_parameter.h"
-#include "python_bindings/core_module/tracing/hash.h"
 
 namespace neuron_sim::tracing {
 

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "python_bindings/core_module/tracing/hash.h"
+#include "device/base/hash.h"
 #include "python_bindings/core_module/tracing/integers.h"
 #include "python_bindings/core_module/tracing/objects.h"
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "python_bindings/core_module/tracing/memory_reserve.h"
+#include "device/base/memory_reserve.h"
 #include "python_bindings/core_module/tracing/objects.h"
 
 namespace neuron_sim::tracing {

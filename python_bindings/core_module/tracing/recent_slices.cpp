@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "python_bindings/core_module/tracing/hash.h"
+#include "device/base/hash.h"
 #include "python_bindings/core_module/tracing/integers.h"
 
 namespace neuron_sim::tracing {

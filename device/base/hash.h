@@ -1,12 +1,12 @@
 #pragma once
-// Hashes of numbers and addresses, for what a trace remembers.
+// Hashes of numbers and addresses.
 
 #include <cstddef>
 #include <cstdint>
 
-namespace neuron_sim::tracing {
+namespace neuron_sim {
 
-inline constexpr uint64_t kHashFactor = 0x9E3779B97F4A7C15;
+inline constexpr uint64_t kHashFactor = 0x9E3779B97F4A7C15;  ///< 2 to the 64 by the golden ratio
 
 inline void mix(uint64_t& hash, uint64_t value) {
   hash = (hash ^ value) * kHashFactor;
@@ -21,4 +21,4 @@ inline size_t index_of(uint64_t hash, size_t count) {
   return static_cast<size_t>((hash * kHashFactor) >> 48) % count;
 }
 
-}  // namespace neuron_sim::tracing
+}  // namespace neuron_sim
