@@ -88,7 +88,7 @@ nb::object made_access(TensorObject* tensor) {
   static std::vector<Dimension> kept;  // reuses its memory, guarded by the GIL
   std::vector<Dimension> dimensions = std::exchange(kept, {});
   dimensions.clear();
-  if (!is_absent(tensor->dynamic)) refuse(tensor, "dynamic_index");
+  refuse_dynamic(tensor);
   run_checks(tensor);
   read_dimensions(tensor, dimensions);
   const nb::object whole = whole_of(tensor);

@@ -117,6 +117,7 @@ Kind kind_of(Objects items, bool numbers_only) {
 /// tensor[items] of a kind.
 nb::object made_of(PyObject* tensor, Objects items, Kind kind) {
   if (kind == Kind::kMixed) refuse(tensor, "mixed_indices");
+  refuse_dynamic(tensor);
   Subscript subscript(view_of(tensor));
   return with_name_of(tensor, [&] {
     if (kind == Kind::kIndexTensors) {

@@ -113,6 +113,8 @@ nanobind::object tensor_of(PyObject* tensor, const TensorView& view);
 void run_checks(PyObject* tensor);
 /// Raises the error that errors.py has for a tensor. Throws python_error.
 [[noreturn]] void refuse(PyObject* tensor, const char* reason);
+/// Refuses an index that a tile holds, which only the dynamic copies take.
+void refuse_dynamic(PyObject* tensor);
 nanobind::object row_of(TensorObject& tensor);
 /// Methods of a tensor, as types.cpp describes them.
 nanobind::object tensor_same_storage(PyObject* self, PyObject* const* fields, Py_ssize_t count);

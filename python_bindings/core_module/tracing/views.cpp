@@ -29,6 +29,10 @@ void refuse(PyObject* tensor, const char* reason) {
   throw nb::python_error();
 }
 
+void refuse_dynamic(PyObject* tensor) {
+  if (!is_absent(as_tensor(tensor)->dynamic)) refuse(tensor, "dynamic_index");
+}
+
 const TensorView& view_of(PyObject* tensor) {
   settle_tensor(tensor);
   return *as_tensor(tensor);
@@ -95,6 +99,7 @@ nb::object tensor_same_storage(PyObject* self, PyObject* const* fields, Py_ssize
 }
 
 nb::object tensor_derived(PyObject* self, PyObject* const* fields, Py_ssize_t count) {
+  refuse_dynamic(self);
   run_checks(self);
   return tensor_same_storage(self, fields, count);
 }

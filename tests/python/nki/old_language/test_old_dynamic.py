@@ -4,6 +4,7 @@ import neuron_sim.neuronxcc.nki as nki
 import neuron_sim.neuronxcc.nki.isa as nisa
 import neuron_sim.neuronxcc.nki.language as nl
 import numpy as np
+import pytest
 from nki_errors import error_of
 
 RANDOM = np.random.default_rng(6)
@@ -90,13 +91,14 @@ def test_a_destination_that_points_outside_is_refused_too():
     assert "index range [16, 20] exceed dimension size of 20" in message
 
 
-def test_other_instructions_take_no_dynamic_index():
+@pytest.mark.parametrize("view", [lambda t: t, lambda t: t[:, 0:2], lambda t: t.reshape((8, 15))])
+def test_other_instructions_take_no_dynamic_index(view):
     @nki.jit
     def kernel(a, offset):
         tile = nl.load(a)
         start = nl.load(offset)
         p, f, c = nl.mgrid[0:8, 0:5, 0:3]
-        return nl.copy(tile[p, start[0, 0] + f, c]).settle()
+        return nl.copy(view(tile[p, start[0, 0] + f, c])).settle()
 
     assert error_of(kernel, A, OFFSETS, kind=IndexError) == (
         "If indices are dynamic, copying indirect memory references of tensor `tile` is not "
