@@ -22,7 +22,7 @@ def assigned_globals(code: CodeType) -> tuple[str, ...]:
     """Names of the module's variables that a code assigns to."""
     syntax = syntax_of(code)
     if syntax is None or syntax.function is None:
-        return tuple(sorted(code.co_names))  # more than those
+        return tuple(sorted(code.co_names))  # and those that it only reads
     assigned = (each for each in uses_within(syntax.function) if each.stores)
     return tuple(sorted({each.name for each in assigned if each.declared == "global"}))
 
