@@ -62,7 +62,7 @@ class Constants {
       column->second = add_version(line_, data.tile);
       line_.tiles.back() = Tile{.label = text("constant ", number),
                                 .memory = MemoryKind::kSbuf,
-                                .partitions = line_.architecture->limits.partitions,
+                                .partitions = partitions_,
                                 .bytes = itemsize(Dtype::kFloat32),
                                 .core = line_.tile_of(data).core};
       set(number, column->second, reader);
@@ -89,7 +89,7 @@ class Constants {
     StraightInstruction memset = reader;
     memset.nest = static_cast<uint32_t>(line_.nests.size());
     line_.nests.emplace_back();
-    const Operand dst = operand(tile, Direction::kWrite, 0, line_.architecture->limits.partitions);
+    const Operand dst = operand(tile, Direction::kWrite, 0, partitions_);
     require(become(line_, memset, Memset{.value = number}.draft(), {&dst, 1}),
             "a column of SBUF can be set to any number");
     instructions_.push_back(memset);
@@ -97,6 +97,7 @@ class Constants {
 
   StraightLine& line_;
   std::vector<StraightInstruction>& instructions_;
+  const int32_t partitions_ = static_cast<int32_t>(line_.architecture->limits.partitions);
   std::map<uint64_t, TileId> columns_;  ///< by the bits of their number
 };
 
