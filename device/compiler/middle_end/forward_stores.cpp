@@ -30,6 +30,7 @@ class Forwarding {
       : line_(line),
         uses_(line),
         lives_(line, uses_),
+        room_(forwarding_room(*line.architecture)),
         loads_left_(line.tiles.size()),
         closed_(line.tiles.size()) {}
 
@@ -171,18 +172,15 @@ class Forwarding {
       int64_t bytes;
     };
     std::vector<Extension> extensions;
-    bool fills_partitions = true;
     for (const Piece& piece : pieces) {
-      fills_partitions &= piece.store->chip.partitions == line_.architecture->limits.partitions;
       const auto tile = static_cast<size_t>(piece.store->chip.tile);
       if (lives_.last_use[tile] >= load) continue;
       extensions.push_back({tile, lives_.last_use[tile] + 1, line_.tiles[tile].bytes});
       lives_.bytes.add(extensions.back().first, load, extensions.back().bytes);
       lives_.last_use[tile] = load;
     }
-    const int64_t room = forwarding_room(*line_.architecture, fills_partitions);
     const bool fits = std::all_of(extensions.begin(), extensions.end(), [&](const Extension& each) {
-      return lives_.bytes.largest(each.first, load) <= room;
+      return lives_.bytes.largest(each.first, load) <= room_;
     });
     if (fits) return true;
     for (const Extension& each : extensions) {
@@ -208,6 +206,7 @@ class Forwarding {
   StraightLine& line_;
   const TileUses uses_;
   SbufLives lives_;
+  const int64_t room_;
   std::unordered_map<TileId, std::vector<Rows>> stores_;  ///< that later ones left whole
   std::vector<int64_t> loads_left_;                       ///< per tensor
   std::vector<bool> closed_;
@@ -215,9 +214,8 @@ class Forwarding {
 
 }  // namespace
 
-int64_t forwarding_room(const Architecture& architecture, bool fills_partitions) {
-  const int64_t usable = architecture.limits.sbuf_usable.count - kDescriptorBytes;
-  return fills_partitions ? usable * 9 / 10 : usable / 2;
+int64_t forwarding_room(const Architecture& architecture) {
+  return (architecture.limits.sbuf_usable.count - kDescriptorBytes) * 9 / 10;
 }
 
 void forward_stores(StraightLine& line) { Forwarding(line).run(); }

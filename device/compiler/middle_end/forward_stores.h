@@ -14,10 +14,10 @@ namespace neuron_sim {
 inline constexpr int64_t kForwardedElements = 2048;
 
 /// Bytes per partition that live tiles may take up while some are kept for a load: nine tenths of
-/// SBUF; the rest is for loads that start early (a prompt of MiniCPM4-8B on trn1 moves 9.8 GB in
-/// 64.3 ms with a half, 9.1 in 64.6 with nine tenths; the chip moves 8.75). Half of it where a kept
-/// tile leaves partitions empty: a token's row saves little for the room that weights lose.
-int64_t forwarding_room(const Architecture& architecture, bool fills_partitions);
+/// SBUF. The rest is for loads of later kernels that start early: a prompt of MiniCPM4-8B on trn1
+/// moves 9.8 GB in 64.3 ms with a half, 9.2 in 64.4 with nine tenths, 9.0 in 65.2 with all, where
+/// the chip moves 8.75.
+int64_t forwarding_room(const Architecture& architecture);
 
 /// Replaces loads by copies within SBUF where every row of the load lies, in the same partition, in
 /// tiles that earlier transfers stored to it and that nothing has overwritten since. Those with

@@ -29,7 +29,7 @@ class Transposes {
       : line_(line),
         uses_(line),
         lives_(line, uses_),
-        room_(forwarding_room(*line.architecture, /*fills_partitions=*/false)),
+        room_(forwarding_room(*line.architecture)),
         removed_(line.instructions.size()) {}
 
   void run() {

@@ -40,7 +40,8 @@ class CompiledGraph:
     skipped_passes: list[str] = field(default_factory=list)
     """Passes skipped in a program, because SBUF cannot hold the data that they keep."""
     left_out: list[str] = field(default_factory=list)
-    """Passes of order left out: the program is shorter without them, or the option says so."""
+    """Passes that order kernels, left out because the program is shorter without them, or by the
+    option of that name."""
     not_compiled: str = ""
     """Why the graph runs operator by operator; empty when it is compiled."""
 

@@ -116,7 +116,7 @@ TEST(ReuseTransposes, ATileOfWhichATransposeIsAPartIsFilledAgain) {
 }
 
 TEST(ReuseTransposes, TransposesStayThatWouldKeepMoreThanTheirPartOfSbuf) {
-  const int64_t room = forwarding_room(load_architecture("trn2"), false);
+  const int64_t room = forwarding_room(load_architecture("trn2"));
   const auto left = [](int64_t bytes) {
     TransposeKernel kernel;
     const View source = kernel.source(128);
