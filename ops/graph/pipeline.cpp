@@ -5,6 +5,7 @@
 
 #include "device/base/errors.h"
 #include "device/compiler/dump.h"
+#include "device/compiler/middle_end/forward_stores.h"
 #include "device/compiler/verify.h"
 #include "ops/graph/cast_in_products.h"
 #include "ops/graph/drop_copies.h"
@@ -23,13 +24,10 @@
 namespace neuron_sim {
 namespace {
 
-/// Bytes per partition that a graph's tensors surely have room in: tiles of the kernels around them
-/// take up the other half.
-int64_t sure_room(const Graph& graph) { return graph.architecture.limits.sbuf_usable.count / 2; }
-
 /// Slices pay where results stay in SBUF for the kernels after them.
 void run_slice_batch(Graph& graph) {
-  const int64_t room = sure_room(graph) * graph.architecture.limits.partitions;
+  const Limits& limits = graph.architecture.limits;
+  const int64_t room = limits.sbuf_usable.count / kForwardingParts * limits.partitions;
   // What the DMA engines move while one more transfer starts and completes.
   const DmaTiming& dma = graph.architecture.dma;
   const double start = (dma.static_first_load + dma.complete_load).nanoseconds();
@@ -39,7 +37,9 @@ void run_slice_batch(Graph& graph) {
 }
 
 /// Gates that the compiler's passes would keep anyway stay apart.
-void run_gate_products(Graph& graph) { gate_products(graph, sure_room(graph)); }
+void run_gate_products(Graph& graph) {
+  gate_products(graph, graph.architecture.limits.sbuf_usable.count / kForwardingParts);
+}
 
 bool same_tensors(const GraphKernel& a, const GraphKernel& b) {
   return a.operands == b.operands && a.results == b.results;

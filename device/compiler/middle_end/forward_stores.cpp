@@ -30,7 +30,7 @@ class Forwarding {
       : line_(line),
         uses_(line),
         lives_(line, uses_),
-        room_(forwarding_room(*line.architecture)),
+        room_((line.architecture->limits.sbuf_usable.count - kDescriptorBytes) / kForwardingParts),
         loads_left_(line.tiles.size()),
         closed_(line.tiles.size()) {}
 
@@ -213,10 +213,6 @@ class Forwarding {
 };
 
 }  // namespace
-
-int64_t forwarding_room(const Architecture& architecture) {
-  return (architecture.limits.sbuf_usable.count - kDescriptorBytes) * 9 / 10;
-}
 
 void forward_stores(StraightLine& line) { Forwarding(line).run(); }
 

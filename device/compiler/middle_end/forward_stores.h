@@ -13,16 +13,15 @@ namespace neuron_sim {
 /// copy takes about a cycle per element; a load and the store before it 4 us or more).
 inline constexpr int64_t kForwardedElements = 2048;
 
-/// Bytes per partition that live tiles may take up while some are kept for a load: nine tenths of
-/// SBUF. The rest is for loads of later kernels that start early: a prompt of MiniCPM4-8B on trn1
-/// moves 9.8 GB in 64.3 ms with a half, 9.2 in 64.4 with nine tenths, 9.0 in 65.2 with all, where
-/// the chip moves 8.75.
-int64_t forwarding_room(const Architecture& architecture);
+/// Tiles are kept for a load while all live tiles take up at most this part of SBUF: more would
+/// leave the loads of later kernels no room to start early (a ResNet-50 of four images of 224 x 224
+/// takes 5.9 ms with a half, 6.2 with a quarter, 8.1 with all).
+inline constexpr int64_t kForwardingParts = 2;
 
 /// Replaces loads by copies within SBUF where every row of the load lies, in the same partition, in
 /// tiles that earlier transfers stored to it and that nothing has overwritten since. Those with
 /// equal layouts are left to eliminate_copies; others are limited (kForwardedElements). The tiles
-/// live until the load, as long as there is room for them in the program order (forwarding_room()).
+/// live until the load, as long as there is room for them in the program order (kForwardingParts).
 /// Stores to scratch tensors that nothing reads any more are removed.
 void forward_stores(StraightLine& line);
 

@@ -29,7 +29,7 @@ class Transposes {
       : line_(line),
         uses_(line),
         lives_(line, uses_),
-        room_(forwarding_room(*line.architecture)),
+        room_((line.architecture->limits.sbuf_usable.count - kDescriptorBytes) / kForwardingParts),
         removed_(line.instructions.size()) {}
 
   void run() {

@@ -11,8 +11,8 @@ namespace neuron_sim {
 
 /// Removes the transposes through PSUM that fill a tile of SBUF, and the copies after them, when an
 /// earlier tile of the same layout was filled in the same way from the same bytes: its readers read
-/// the earlier tile. That one lives longer, as long as no more than
-/// forwarding_room() is in use. Tiles placed by hand stay. Needs single-assignment versions
+/// the earlier tile. That one lives longer, as long as no more than half of SBUF is in use
+/// (kForwardingParts). Tiles placed by hand stay. Needs single-assignment versions
 /// (rename_buffers.h).
 void reuse_transposes(StraightLine& line);
 

@@ -137,7 +137,7 @@ TEST(GateProducts, AGateThatSbufCannotKeepBesideTheWeightsNoLongerCrossesHbm) {
   const std::vector<GraphKernel> two = mlp.kernels();
   const auto apart = simulate(*program(two, false)), chosen = simulate(*program(two, true));
   const int64_t weights = 2 * 2048 * 8192 * 2, gate = 512 * 8192 * 2, input = 512 * 2048 * 2;
-  EXPECT_GT(apart.dma_bytes, weights + input + gate) << "a part of the gate too";
+  EXPECT_GE(apart.dma_bytes, weights + input + 2 * gate);
   EXPECT_EQ(chosen.dma_bytes, weights + input + gate) << "the result alone";
   EXPECT_LT(chosen.body, apart.body);
 }

@@ -69,7 +69,8 @@ Left with_tiles(int64_t count) {
 }
 
 TEST(ForwardStores, LoadsStayThatWouldKeepMoreTilesThanTheirPartOfSbuf) {
-  const int64_t room = forwarding_room(load_architecture("trn2"));
+  const int64_t usable = load_architecture("trn2").limits.sbuf_usable.count;
+  const int64_t room = (usable - kDescriptorBytes) / kForwardingParts;
   const int64_t fit = room / (4096 * 4) - 1;  // all of them and the first one's copy
   EXPECT_EQ(with_tiles(fit), (Left{0, 0, fit}));
   EXPECT_EQ(with_tiles(fit + 1), (Left{1, 1, fit}));

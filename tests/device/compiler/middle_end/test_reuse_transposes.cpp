@@ -116,7 +116,8 @@ TEST(ReuseTransposes, ATileOfWhichATransposeIsAPartIsFilledAgain) {
 }
 
 TEST(ReuseTransposes, TransposesStayThatWouldKeepMoreThanTheirPartOfSbuf) {
-  const int64_t room = forwarding_room(load_architecture("trn2"));
+  const int64_t usable = load_architecture("trn2").limits.sbuf_usable.count;
+  const int64_t room = (usable - kDescriptorBytes) / kForwardingParts;
   const auto left = [](int64_t bytes) {
     TransposeKernel kernel;
     const View source = kernel.source(128);
