@@ -37,8 +37,8 @@ emitted = _core.emitted
 #: builder(): the `_core.Builder` of the kernel that is being traced.
 builder = _core.current_builder
 
-# Those that emit a result, see TraceState.result: their operands are those of the builder's method
-# in its order, tensors in place of their Views.
+# These emit a result (TraceState.result). They take the operands of the builder's method in its
+# order, with tensors in place of Views.
 ACTIVATION = _core.Instruction(_core.Builder.activation)
 DMA_COPY = _core.Instruction(_core.Builder.dma_copy)
 MATMUL = _core.Instruction(_core.Builder.nc_matmul, 3)

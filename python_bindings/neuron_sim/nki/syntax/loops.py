@@ -99,7 +99,7 @@ def is_left_by_jump(frame: FrameType | None) -> bool:
 def tested_while(frame: FrameType) -> ast.While | None:
     """The `while` statement whose whole condition a frame tests.
 
-    Some versions of Python give the position of the condition, others that of the statement.
+    Python reports the position of the condition or of the statement, depending on its version.
     """
     syntax, node = syntax_at(frame)
     if syntax is not None and node is not None and not isinstance(node, ast.While):
