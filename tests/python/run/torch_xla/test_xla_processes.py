@@ -79,6 +79,7 @@ def test_spawned_processes_take_part_in_every_collective(tmp_path):
 
 
 SCRIPT = """
+    import sys
     import torch, torch_xla
     import torch_xla.runtime as xr
     import torch_xla.distributed.xla_backend
@@ -90,7 +91,8 @@ SCRIPT = """
         torch.distributed.all_reduce(x)
         model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1).to("xla"))
         model(x * (1 + xr.local_ordinal())).sum().backward()
-        print(index, x.tolist(), model.module.weight.grad.tolist())
+        # torchrun's workers have no buffers: one write keeps a line whole.
+        sys.stdout.write(f"{index} {x.tolist()} {model.module.weight.grad.tolist()}\\n")
 
     if __name__ == "__main__":
         torch_xla.launch(main)
