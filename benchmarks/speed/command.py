@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from speed.figures import Row
-from speed.host import processor
+from speed.host import peak, processor
 from speed.rows import ROWS
 from speed.sizes import Sizes
 from speed.timing import threads
@@ -25,6 +25,7 @@ def host() -> dict[str, Any]:
     """What the numbers depend on."""
     return {
         "processor": processor(),
+        "peak": peak(),
         "processors": os.cpu_count(),
         "threads": 1,
         "torch": torch.__version__,

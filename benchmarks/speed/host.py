@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import platform
 import re
+import subprocess
 from pathlib import Path
+
+PEAK = Path(__file__).resolve().parents[2] / "build/release/benchmarks/host_peak"
+VECTORS = {"amx_bf16": "AVX-512, AMX", "avx512f": "AVX-512", "avx2": "AVX2"}
+"""By the flags of /proc/cpuinfo, the widest first."""
 
 
 def processor() -> str:
@@ -13,6 +19,15 @@ def processor() -> str:
     fields = dict(re.findall(r"^(model name|cpu family|model)\s*: (.+)$", text, re.MULTILINE))
     if len(fields) < 3:
         return platform.machine()
-    widest = "AVX-512" if "avx512f" in text else "AVX2" if "avx2" in text else "no AVX2"
+    widest = next((name for flag, name in VECTORS.items() if flag in text), "no AVX2")
     numbers = f"family {fields['cpu family']}, model {fields['model']}"
     return f"{fields['model name']} ({numbers}; {widest})"
+
+
+@functools.cache
+def peak() -> float | None:
+    """GFLOP/s of multiply-adds in fp32 registers on one thread; None unless `make build` ran."""
+    if not PEAK.exists():
+        return None
+    printed = subprocess.run([str(PEAK)], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return float(printed.split()[1])

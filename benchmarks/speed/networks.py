@@ -39,12 +39,12 @@ def on_device(network: nn.Module, inputs: Tensor) -> tuple[nn.Module, Tensor]:
     return copy.deepcopy(network).to("neuron_sim"), inputs.to("neuron_sim")
 
 
-def compiled_call(network: nn.Module, inputs: Tensor) -> Work:
+def compiled_call(network: nn.Module, *inputs: Tensor, **named: Tensor) -> Work:
     """A call of the network that the next run compiles anew."""
     torch._dynamo.reset()
     torch.neuron_sim.clear_kernel_cache()
     compiled = torch.compile(network, backend="neuron_sim")
-    return lambda: compiled(inputs)
+    return lambda: compiled(*inputs, **named)
 
 
 @torch.no_grad()

@@ -1,8 +1,9 @@
-"""Rows of peak memory, each in a fresh process: `python -m speed.peaks NAME SIZES`."""
+"""Rows that need a fresh process, most for its peak memory: `python -m speed.peaks NAME SIZES`."""
 
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
 import os
 import re
@@ -73,17 +74,13 @@ def long_trace(sizes: Sizes) -> dict[str, float]:
     }
 
 
-WORKERS: dict[str, Callable[[Sizes], dict[str, float]]] = {
-    each.__name__: each for each in (resnet_on_torch, resnet_on_device, long_trace)
-}
-
-
 def in_a_process(worker: Callable[[Sizes], dict[str, float]], sizes: Sizes) -> dict[str, float]:
     """The worker's result in a fresh process with one thread. CalledProcessError if it fails."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, PATHS))}
     environment["NEURON_SIM_THREADS"] = "1"
     environment["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0" if worker is resnet_on_torch else "1"
-    name, given = worker.__name__, json.dumps(dataclasses.asdict(sizes))
+    name = f"{worker.__module__}:{worker.__name__}"
+    given = json.dumps(dataclasses.asdict(sizes))
     done = subprocess.run(
         [sys.executable, "-m", "speed.peaks", name, given],
         env=environment, stdout=subprocess.PIPE, text=True, check=True,
@@ -108,4 +105,6 @@ def traced_instructions(sizes: Sizes) -> list[Figure]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(WORKERS[sys.argv[1]](Sizes(**json.loads(sys.argv[2])))))
+    module, function = sys.argv[1].split(":")
+    worker = getattr(importlib.import_module(module), function)
+    print(json.dumps(worker(Sizes(**json.loads(sys.argv[2])))))

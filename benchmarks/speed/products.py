@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from speed.figures import Figure, ratio
+from speed.host import peak
 from speed.sizes import Sizes
 from speed.timing import Work, alternate
 
@@ -27,23 +28,56 @@ def device_convolution(host: list[Tensor], dtype: torch.dtype) -> Work:
 
 
 def convolution(sizes: Sizes) -> list[Figure]:
-    """The device in each dtype against torch in fp32."""
+    """The device in each dtype against torch in the same one."""
     host = convolution_tensors(sizes)
+    operations = 2 * host[0].numel() * host[1].numel() // host[1].size(0)
     works = [device_convolution(host, dtype) for dtype in DTYPES.values()]
-    works.append(lambda: torch.nn.functional.conv2d(*host))
-    *ours, torchs = alternate(works, sizes.repetitions)
-    return [ratio(name, spent, torchs, "s") for name, spent in zip(DTYPES, ours, strict=True)]
+    for dtype in DTYPES.values():
+        tensors = [tensor.to(dtype) for tensor in host]
+        works.append(lambda tensors=tensors: torch.nn.functional.conv2d(*tensors))
+    return _beside_torch(alternate(works, sizes.repetitions), operations)
 
 
-def matmul_works(sizes: Sizes) -> tuple[Work, Work]:
-    """torch.mm on the device and on the host, square matrices in fp32."""
+def _beside_torch(times: list[float], operations: int, suffix: str = "") -> list[Figure]:
+    """Figures of the device's times, one per dtype, and torch's after them."""
+    ours, torchs = times[: len(DTYPES)], times[len(DTYPES) :]
+    return [
+        ratio(f"{name}{suffix}", spent, other, "s", _rate(operations / spent * 1e-9))
+        for name, spent, other in zip(DTYPES, ours, torchs, strict=True)
+    ]
+
+
+def _rate(rate: float) -> str:
+    """GFLOP/s, and their share of the host's peak in fp32."""
+    limit = peak()
+    share = "" if limit is None else f", {rate / limit:.0%} of fp32's peak"
+    return f"{rate:.0f} GFLOP/s{share}"
+
+
+def matmul_works(
+    sizes: Sizes, dtype: torch.dtype = torch.float32, halved: int = 0
+) -> tuple[Work, Work]:
+    """torch.mm of square matrices on the device and on the host."""
     generator = torch.Generator().manual_seed(0)
-    a, b = (torch.randn(sizes.matmul, sizes.matmul, generator=generator) for _ in range(2))
+    size = sizes.matmul >> halved
+    a, b = (torch.randn(size, size, generator=generator).to(dtype) for _ in range(2))
     device_a, device_b = a.to("neuron_sim"), b.to("neuron_sim")
     return lambda: torch.mm(device_a, device_b), lambda: torch.mm(a, b)
 
 
+HALVED = (3, 2, 1, 0)
+"""How often the sides of `matmul` are halved: 512 to 4,096."""
+
+
 def matmul(sizes: Sizes) -> list[Figure]:
-    """The device against torch."""
-    ours, torchs = alternate(matmul_works(sizes), sizes.long_repetitions)
-    return [ratio("fp32", ours, torchs, "s")]
+    """The device against torch in each dtype; bf16 also against fp32 on the device."""
+    figures = []
+    for halved in HALVED:
+        pairs = [matmul_works(sizes, dtype, halved) for dtype in DTYPES.values()]
+        works = [pair[side] for side in (0, 1) for pair in pairs]
+        size = Sizes.matmul >> halved
+        times = alternate(works, sizes.long_repetitions)
+        figures += _beside_torch(times, 2 * (sizes.matmul >> halved) ** 3, f", {size}")
+        fp32, bf16 = (times[list(DTYPES).index(name)] for name in ("fp32", "bf16"))
+        figures.append(ratio(f"bf16 by fp32, {size}", bf16, fp32, "s"))
+    return figures

@@ -19,6 +19,21 @@ class Sizes:
     channels: int = 256
     image: int = 224
     matmul: int = 4096
+    """Rows and columns of the largest square product; smaller ones are halves of it."""
+    linear: tuple[int, int] = (8192, 2048)
+    """Outputs and inputs of the linear layer."""
+    llama: Mapping[str, int] = field(
+        default_factory=lambda: {
+            "hidden_size": 2048,
+            "intermediate_size": 8192,
+            "num_hidden_layers": 16,
+            "num_attention_heads": 32,
+            "num_key_value_heads": 8,
+            "vocab_size": 128256,
+            "tie_word_embeddings": True,
+        }
+    )
+    """Arguments of transformers.LlamaConfig: 1.24 billion parameters."""
     resnet_depth: int = 50
     resnet_image: int = 224
     tokens: int = 128
@@ -26,6 +41,8 @@ class Sizes:
     """Arguments of transformers.BertConfig, whose defaults are BERT-base."""
     calls: int = 500
     """Calls of a small operator per repetition."""
+    models: int | None = None
+    """Entries of each list of small models; None: all."""
     operators: int | None = None
     """Entries of PyTorch's operator database; None: all."""
     scalars: int = 100
@@ -44,6 +61,16 @@ TINY = Sizes(
     channels=128,
     image=8,
     matmul=64,
+    linear=(40, 24),
+    llama={
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+        "vocab_size": 50,
+    },
+    models=2,
     resnet_depth=18,
     resnet_image=32,
     tokens=8,

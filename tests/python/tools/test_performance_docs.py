@@ -1,6 +1,5 @@
 """tools/write_performance_docs.py: docs/performance.md is what docs/performance.json says."""
 
-import copy
 import importlib
 import json
 import sys
@@ -11,7 +10,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / each) for each in ("tools", "benchmarks", "models")]
 tool = importlib.import_module("write_performance_docs")
-rows = importlib.import_module("speed.rows")
 
 
 @pytest.fixture
@@ -19,55 +17,69 @@ def stored():
     return tool.load_stored()
 
 
-def figure_of(stored, row, name):
-    figures = {each["name"]: each for each in stored["rows"]}[row]["figures"]
-    return {each["name"]: each for each in figures}[name]
-
-
-def test_the_stored_report_has_every_row_and_figure_with_the_goals_of_today(stored):
-    found = {
-        (row["name"], each["name"]): (each["unit"], each["goal"], each["at_least"])
-        for row in stored["rows"]
-        for each in row["figures"]
-    }
-    assert found == {
-        (row.name, name): (
-            unit,
-            None if goal is None else goal.limit,
-            goal is not None and goal.at_least,
-        )
-        for row in rows.ROWS
-        for name, (unit, goal) in row.figures.items()
-    }
-    assert {each["name"]: each["measured"] for each in stored["rows"]} == {
-        row.name: row.measured for row in rows.ROWS
+def report(value, row="matmul", name="fp32, 4096", processor="P", date="2030-01-01"):
+    figure = {"name": name, "value": value, "ours": 3.0, "other": 2.0, "pair_unit": "s", "note": ""}
+    figure |= {"unit": "times torch", "goal": 1, "at_least": False, "met": True}
+    host = {"processor": processor, "peak": 117.4, "processors": 2, "torch": "2.13", "python": "3"}
+    return {
+        "date": date,
+        "host": host | {"load_before": 0.1, "load_after": 0.2},
+        "repetitions": [5, 3],
+        "rows": [{"name": row, "measured": "", "took": 1, "figures": [figure]}],
     }
 
 
-def test_a_missed_goal_is_said_twice_and_a_met_one_counted(stored):
-    changed = copy.deepcopy(stored)
-    for _, each in tool.figures(changed):
-        each["met"] = None if each["met"] is None else True
-    goals = sum(each["met"] is True for _, each in tool.figures(changed))
-    assert f"**{goals} of {goals} goals are met.**" in tool.page(changed)
-    assert "**no**" not in tool.page(changed)
-    figure_of(changed, "matmul", "fp32")["met"] = False
-    text = tool.page(changed)
-    assert f"**{goals - 1} of {goals} goals are met.** Missed: `matmul` fp32." in text
-    assert text.count("**no**") == 1
+def test_every_stored_figure_is_one_of_the_rows_of_today(stored):
+    known = {(row, figure) for row, figure, _, _ in tool.figures()}
+    for column in stored:
+        for row, figure in tool.values(column):
+            assert (row, figure) in known or row == tool.SCALING
+
+
+def test_a_report_replaces_its_rows_in_the_column_of_its_processor(stored):
+    first = tool.with_report(stored, report(1.5))
+    assert [each["host"]["processor"] for each in first[1:]] == [
+        each["host"]["processor"] for each in stored
+    ]
+    later = tool.with_report(first, report(3.0, "linear", "fp32, 1", date="2030-02-01"))
+    later = tool.with_report(later, report(2.5, date="2030-03-01"))
+    assert len(later) == len(first) and later[1:] == stored
+    assert [(entry["name"], entry["date"]) for entry in later[0]["rows"]] == [
+        ("matmul", "2030-03-01"),
+        ("linear", "2030-02-01"),
+    ]
+    assert {key[0]: each["value"] for key, each in tool.values(later[0]).items()} == {
+        "matmul": 2.5,
+        "linear": 3.0,
+    }
+
+
+def test_a_row_that_is_measured_no_more_leaves_the_column(stored):
+    column = tool.with_report(stored, report(1.5))[0]
+    column["rows"].append({"name": "gone", "date": "2020-01-01", "figures": []})
+    assert [row["name"] for row in tool.with_report([column], report(2.0))[0]["rows"]] == ["matmul"]
+
+
+def test_the_page_has_a_column_per_processor_and_bold_values_that_miss(stored):
+    columns = tool.with_report(stored, report(1.05))
+    columns = tool.with_report(columns, report(1.06, processor="Q"))
+    text = tool.page(columns)
+    assert "| A | Q | 117 | 2030-01-01 | 2.13 | 3 | 0.1, 0.2 | 0 of 1 met |" in text
+    assert "| B | P | 117 | 2030-01-01 | 2.13 | 3 | 0.1, 0.2 | 1 of 1 met |" in text
+    start = "| `matmul` | fp32, 4096 | times torch | <= 1.05 | **1.06** | 1.05 | "
+    assert start in text and text.partition(start)[2].splitlines()[0].endswith("3 s; 2 s |")
 
 
 def test_a_figure_that_was_not_measured_is_neither_met_nor_missed(stored):
-    figure = figure_of(stored, "timing_only", "fp32")
-    figure |= {"value": None, "met": None, "note": "`make build` compiles it"}
-    line = "| `timing_only` | fp32 | - | million/s | >= 12 | not measured | {note} |"
-    assert line.format(**figure) in tool.page(stored)
+    columns = tool.with_report(stored, report(None))
+    assert tool.judged(columns[0]) == (0, 0)
+    assert "| `matmul` | fp32, 4096 | times torch | <= 1.05 | - | " in tool.page(columns)
 
 
 def test_wall_times_hold_on_an_idle_machine_only(stored):
-    host = stored["host"] | {"processors": 2, "load_before": 0.9, "load_after": 0.9}
-    assert "wall times hold" in tool.page(stored | {"host": host})
-    assert "of up to 1 on 2" in tool.page(stored | {"host": host | {"load_after": 1.0}})
+    host = stored[0]["host"] | {"processors": 2, "load_before": 0.9, "load_after": 0.9}
+    assert "wall times hold" in tool.reliability({"host": host})
+    assert "of up to 1 on 2" in tool.reliability({"host": host | {"load_after": 1.0}})
 
 
 @pytest.mark.parametrize(
@@ -82,19 +94,11 @@ def test_the_share_on_one_thread_is_that_of_amdahl(speed_up, share, bound):
 def test_measured_stores_a_report_and_the_page_is_of_what_is_stored(monkeypatch, tmp_path, stored):
     monkeypatch.setattr(tool, "PAGE", tmp_path / "performance.md")
     monkeypatch.setattr(tool, "STORED", tmp_path / "performance.json")
-    report = tmp_path / "report.json"
-    report.write_text(json.dumps(stored))
-    assert tool.main(["--measured", str(report)]) == 0
-    assert tool.load_stored() == stored
-    tool.STORED.write_text(json.dumps(stored | {"date": "2030-01-01"}))
-    assert tool.main([]) == 0 and "2030-01-01" in tool.PAGE.read_text()
-
-
-def test_a_report_of_some_rows_is_refused_and_nothing_written(monkeypatch, tmp_path, stored):
-    monkeypatch.setattr(tool, "PAGE", tmp_path / "performance.md")
-    monkeypatch.setattr(tool, "STORED", tmp_path / "performance.json")
-    report = tmp_path / "report.json"
-    report.write_text(json.dumps(stored | {"rows": stored["rows"][:1]}))
-    with pytest.raises(ValueError, match=r"report\.json has no row 'scaling'"):
-        tool.main(["--measured", str(report)])
-    assert not tool.STORED.exists() and not tool.PAGE.exists()
+    tool.STORED.write_text(json.dumps(stored))
+    measured = tmp_path / "report.json"
+    measured.write_text(json.dumps(report(1.5)))
+    assert tool.main(["--measured", str(measured)]) == 0
+    assert tool.load_stored() == tool.with_report(stored, report(1.5))
+    assert "2030-01-01" in tool.PAGE.read_text()
+    tool.STORED.write_text(json.dumps(stored))
+    assert tool.main([]) == 0 and "2030-01-01" not in tool.PAGE.read_text()
