@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "device/isa/elementwise/scalar_tensor_tensor.h"
+#include "device/isa/elementwise/tensor_scalar.h"
 #include "device/isa/elementwise/tensor_tensor.h"
 #include "device/isa/movement/memset.h"
 #include "device/isa/movement/tensor_copy.h"
@@ -24,6 +25,30 @@ int64_t most_inputs(const AxisWindows& axis, int64_t count) {
   return most;
 }
 
+/// Whether Vector has less to do when the columns of windows are reduced first, for all rows of the
+/// input, and then their rows: where windows overlap enough.
+bool is_separable(const PoolingWindows& windows, bool has_indices) {
+  const int64_t outputs = windows.rows.outputs();
+  const int64_t inputs = window_inputs(windows.rows, 0, outputs).count;
+  const int64_t down = windows.rows.largest(), across = windows.columns.largest();
+  // One instruction copies the first element, so many combine the next; rows add offsets first.
+  const int64_t combine = has_indices ? 4 : 1, add_up = has_indices ? 5 : 1;
+  const int64_t together = (combine * (down * across - 1) + 1) * outputs;
+  const int64_t apart = (combine * (across - 1) + 1) * inputs + (add_up * (down - 1) + 1) * outputs;
+  return apart < together;
+}
+
+/// The one window of each of `range`, itself.
+WindowRun alone(const AxisRange& range) {
+  return {.first = range.first,
+          .count = range.count,
+          .start = range.first,
+          .input = range.first,
+          .input_step = 1,
+          .first_tap = 0,
+          .taps = 1};
+}
+
 class MaxPool {
  public:
   MaxPool(Builder& builder, const HbmTensor& input, HbmTensors results,
@@ -31,23 +56,21 @@ class MaxPool {
       : builder_(builder),
         windows_(windows),
         tensors_(joined(input, results)),
+        separable_(is_separable(windows, results.size() == 2)),
         bands_(plan_bands(builder.architecture(), "max_pool", results[0].shape[2],
                           results[0].shape[3], results[0].shape[0] * results[0].shape[1],
                           [&](int64_t r, int64_t c) { return bytes(r, c); })),
         planes_(builder.limits(), tensors_, bands_.group) {
-    const int64_t inputs =
-        most_inputs(windows.rows, bands_.rows) * most_inputs(windows.columns, bands_.columns);
-    const int64_t outputs = bands_.rows * bands_.columns;
-    const auto ring = [&](const char* label, int64_t elements, Dtype dtype) {
-      return builder.sbuf(label, {planes_.partitions(), planes_.group() * elements}, dtype,
-                          kDoubleBuffer);
-    };
-    source_ = ring("input_planes", inputs, input.dtype());
-    maximum_ = ring("maximum", outputs, input.dtype());
+    const int64_t input_rows = most_inputs(windows.rows, bands_.rows);
+    const int64_t inputs = input_rows * most_inputs(windows.columns, bands_.columns);
+    const int64_t outputs = bands_.rows * bands_.columns, rows = input_rows * bands_.columns;
+    source_ = rings("input_planes", inputs, {.not_a_number = has_indices()});
+    if (separable_) {
+      rows_ = rings("row_maximum", rows, {has_indices(), has_indices(), has_indices(), false});
+    }
+    result_ = rings("maximum", outputs,
+                    {has_indices(), has_indices(), false, has_indices() && separable_});
     if (!has_indices()) return;
-    not_a_number_ = ring("not_a_number", inputs, Dtype::kFloat16);
-    beats_ = ring("beats", outputs, Dtype::kFloat16);
-    offset_ = ring("offset", outputs, Dtype::kFloat32);
     words_ = ring("index_words", 2 * outputs, Dtype::kInt32);
     starts_ = builder.sbuf("window_starts", {planes_.partitions(), outputs}, Dtype::kFloat32);
   }
@@ -67,6 +90,16 @@ class MaxPool {
   }
 
  private:
+  /// Elements of planes, or rings of them: where a later one beats the maximum so far, the offset
+  /// of the last that did, which are NaN, and offsets that might win. Absent where nothing reads
+  /// them.
+  struct Tiles {
+    View values{}, beats{}, offset{}, not_a_number{}, candidate{};
+  };
+  struct Needs {
+    bool beats = false, offset = false, not_a_number = false, candidate = false;
+  };
+
   static std::vector<HbmTensor> joined(const HbmTensor& input, HbmTensors results) {
     std::vector<HbmTensor> tensors{input};
     tensors.insert(tensors.end(), results.begin(), results.end());
@@ -75,12 +108,35 @@ class MaxPool {
   bool has_indices() const { return tensors_.size() == 3; }
 
   int64_t bytes(int64_t rows, int64_t columns) const {
-    const int64_t inputs =
-        most_inputs(windows_.rows, rows) * most_inputs(windows_.columns, columns);
+    const int64_t input_rows = most_inputs(windows_.rows, rows);
+    const int64_t inputs = input_rows * most_inputs(windows_.columns, columns);
+    const int64_t outputs = rows * columns, row_maxima = separable_ ? input_rows * columns : 0;
     const int64_t element = itemsize(tensors_[0].dtype());
-    if (!has_indices()) return kDoubleBuffer * (inputs + rows * columns) * element;
-    return kDoubleBuffer * (inputs * (element + 2) + rows * columns * (element + 2 + 4 + 8)) +
-           rows * columns * 4;
+    if (!has_indices()) return kDoubleBuffer * (inputs + row_maxima + outputs) * element;
+    const int64_t candidates = separable_ ? outputs * 4 : 0;
+    return kDoubleBuffer * (inputs * (element + 2) + row_maxima * (element + 2 + 4 + 2) +
+                            candidates + outputs * (element + 2 + 4 + 8)) +
+           outputs * 4;
+  }
+
+  View ring(const std::string& label, int64_t elements, Dtype dtype) const {
+    return builder_.sbuf(label, {planes_.partitions(), planes_.group() * elements}, dtype,
+                         kDoubleBuffer);
+  }
+  Tiles rings(const std::string& label, int64_t elements, const Needs& needs) const {
+    Tiles made{.values = ring(label, elements, tensors_[0].dtype())};
+    if (needs.beats) made.beats = ring(label + "_beats", elements, Dtype::kFloat16);
+    if (needs.offset) made.offset = ring(label + "_offset", elements, Dtype::kFloat32);
+    if (needs.not_a_number) made.not_a_number = ring(label + "_nan", elements, Dtype::kFloat16);
+    if (needs.candidate) made.candidate = ring(label + "_candidate", elements, Dtype::kFloat32);
+    return made;
+  }
+  static Tiles cut(const PlanePiece& piece, const Tiles& rings, int64_t rows, int64_t columns) {
+    const auto of = [&](const View& ring) {
+      return ring.present() ? piece.cut(ring.turn(piece.turn), rows, columns) : View();
+    };
+    return {of(rings.values), of(rings.beats), of(rings.offset), of(rings.not_a_number),
+            of(rings.candidate)};
   }
 
   void emit_window(const PlaneWindow& outputs) {
@@ -93,67 +149,106 @@ class MaxPool {
   }
 
   void emit_piece(const PlanePiece& piece, const PlaneWindow& inputs, const PlaneWindow& outputs) {
-    const View source = piece.cut(source_.turn(piece.turn), inputs.rows, inputs.columns);
-    load(builder_, source, piece.view(tensors_[0], 0, inputs));
-    const auto of_outputs = [&](const View& ring) {
-      return piece.cut(ring.turn(piece.turn), outputs.rows, outputs.columns);
-    };
-    Tiles tiles{source, {}, of_outputs(maximum_), {}, {}};
-    if (has_indices()) {
-      tiles.nan = piece.cut(not_a_number_.turn(piece.turn), inputs.rows, inputs.columns);
-      tiles.beats = of_outputs(beats_);
-      tiles.offset = of_outputs(offset_);
-      builder_.emit(TensorTensor{.dst = tiles.nan,
-                                 .data1 = source,
-                                 .data2 = source,
-                                 .op = AluOp::kNotEqual,
-                                 .engine = EngineKind::kGpSimd});
+    const Tiles source = cut(piece, source_, inputs.rows, inputs.columns);
+    const Tiles result = cut(piece, result_, outputs.rows, outputs.columns);
+    load(builder_, source.values, piece.view(tensors_[0], 0, inputs));
+    mark_not_a_number(source);
+    if (separable_) {
+      emit_apart(source, cut(piece, rows_, inputs.rows, outputs.columns), result, inputs, outputs);
+    } else {
+      for_regions(windows_, outputs, inputs, [&](const PoolRegion& region) {
+        emit_region(region, source, inputs, result, outputs);
+      });
     }
-    for_regions(windows_, outputs, inputs,
-                [&](const PoolRegion& region) { emit_region(region, tiles, inputs, outputs); });
-    store(builder_, piece.view(tensors_[1], 1, outputs), tiles.maximum);
-    if (has_indices()) store_indices(piece, tiles.offset, outputs);
+    store(builder_, piece.view(tensors_[1], 1, outputs), result.values);
+    if (has_indices()) store_indices(piece, result.offset, outputs);
   }
 
-  struct Tiles {
-    View source, nan, maximum, beats, offset;
-  };
+  void mark_not_a_number(const Tiles& tiles) {
+    if (!has_indices()) return;
+    builder_.emit(TensorTensor{.dst = tiles.not_a_number,
+                               .data1 = tiles.values,
+                               .data2 = tiles.values,
+                               .op = AluOp::kNotEqual,
+                               .engine = EngineKind::kGpSimd});
+  }
 
+  /// Maxima of windows of one row, for every row of the input, then those of their rows. The winner
+  /// is the same: elements of a window's row come before those of its next one.
+  void emit_apart(const Tiles& source, const Tiles& rows, const Tiles& result,
+                  const PlaneWindow& inputs, const PlaneWindow& outputs) {
+    const PlaneWindow between{inputs.row, inputs.rows, outputs.column, outputs.columns};
+    const WindowRun every_row = alone({inputs.row, inputs.rows});
+    for (const WindowRun& run : window_runs(windows_.columns, outputs.column, outputs.columns,
+                                            inputs.column, inputs.column + inputs.columns)) {
+      emit_region({every_row, run, windows_}, source, inputs, rows, between);
+    }
+    mark_not_a_number(rows);
+    const WindowRun every_column = alone({outputs.column, outputs.columns});
+    for (const WindowRun& run : window_runs(windows_.rows, outputs.row, outputs.rows, inputs.row,
+                                            inputs.row + inputs.rows)) {
+      emit_region({run, every_column, windows_}, rows, between, result, outputs);
+    }
+  }
+
+  /// The maxima of a region's windows, `from` the elements of one rectangle into those of another.
   /// A later element wins if it is larger than the maximum so far, which an earlier NaN prevents
-  /// for good, or if it is NaN. Offsets ascend, so the last winner's is the largest.
-  void emit_region(const PoolRegion& region, const Tiles& tiles, const PlaneWindow& inputs,
-                   const PlaneWindow& outputs) {
+  /// for good, or if it is NaN.
+  void emit_region(const PoolRegion& region, const Tiles& from, const PlaneWindow& inputs,
+                   const Tiles& into, const PlaneWindow& outputs) {
     const auto target = [&](const View& tile) {
-      return region.of_outputs(tile, outputs.row, outputs.column);
+      return tile.present() ? region.of_outputs(tile, outputs.row, outputs.column) : View();
     };
-    const bool indexed = has_indices();
-    const View maximum = target(tiles.maximum), beats = indexed ? target(tiles.beats) : View();
-    const View offset = indexed ? target(tiles.offset) : View();
-    const auto combine = [&](const View& dst, const View& left, const View& right, AluOp op) {
-      builder_.emit(TensorTensor{
-          .dst = dst, .data1 = left, .data2 = right, .op = op, .engine = EngineKind::kVector});
-    };
+    const Tiles to{
+        target(into.values), target(into.beats), target(into.offset), {}, target(into.candidate)};
     bool first = true;
     region.for_taps([&](int64_t y, int64_t x) {
-      const View value = region.of_inputs(tiles.source, inputs.row, inputs.column, y, x);
-      if (first) {
-        builder_.emit(TensorCopy{.dst = maximum, .src = value});
-        if (indexed) builder_.emit(Memset{.dst = offset, .value = region.offset(y, x)});
-        first = false;
-        return;
-      }
-      if (indexed) combine(beats, value, maximum, AluOp::kGreater);
-      combine(maximum, maximum, value, AluOp::kMaximum);
-      if (!indexed) return;
-      combine(beats, beats, region.of_inputs(tiles.nan, inputs.row, inputs.column, y, x),
-              AluOp::kMaximum);
-      builder_.emit(ScalarTensorTensor{.dst = offset,
-                                       .data = beats,
-                                       .operand1 = offset,
-                                       .op0 = AluOp::kMultiply,
-                                       .constant0 = region.offset(y, x),
-                                       .op1 = AluOp::kMaximum});
+      const auto of_tap = [&](const View& tile) {
+        return tile.present() ? region.of_inputs(tile, inputs.row, inputs.column, y, x) : View();
+      };
+      const Tiles tap{of_tap(from.values), {}, of_tap(from.offset), of_tap(from.not_a_number), {}};
+      first ? emit_first(tap, to, region.offset(y, x)) : emit_later(tap, to, region.offset(y, x));
+      first = false;
     });
+  }
+
+  void emit_first(const Tiles& tap, const Tiles& to, double offset) {
+    builder_.emit(TensorCopy{.dst = to.values, .src = tap.values});
+    if (!to.offset.present()) return;
+    if (!tap.offset.present()) {
+      builder_.emit(Memset{.dst = to.offset, .value = offset});
+      return;
+    }
+    builder_.emit(TensorScalar{.dst = to.offset, .data = tap.offset, .constant0 = offset});
+  }
+
+  /// Offsets ascend, so the last winner's is the largest.
+  void emit_later(const Tiles& tap, const Tiles& to, double offset) {
+    if (to.beats.present()) combine(to.beats, tap.values, to.values, AluOp::kGreater);
+    combine(to.values, tap.values, to.values, AluOp::kMaximum);  // of equals the second one
+    if (!to.beats.present()) return;
+    combine(to.beats, to.beats, tap.not_a_number, AluOp::kMaximum);
+    if (!tap.offset.present()) {
+      builder_.emit(ScalarTensorTensor{.dst = to.offset,
+                                       .data = to.beats,
+                                       .operand1 = to.offset,
+                                       .op0 = AluOp::kMultiply,
+                                       .constant0 = offset,
+                                       .op1 = AluOp::kMaximum});
+      return;
+    }
+    builder_.emit(ScalarTensorTensor{.dst = to.candidate,
+                                     .data = tap.offset,
+                                     .operand1 = to.beats,
+                                     .op0 = AluOp::kAdd,
+                                     .constant0 = offset,
+                                     .op1 = AluOp::kMultiply});
+    combine(to.offset, to.candidate, to.offset, AluOp::kMaximum);
+  }
+
+  void combine(const View& dst, const View& left, const View& right, AluOp op) {
+    builder_.emit(TensorTensor{
+        .dst = dst, .data1 = left, .data2 = right, .op = op, .engine = EngineKind::kVector});
   }
 
   void store_indices(const PlanePiece& piece, const View& offset, const PlaneWindow& outputs) {
@@ -175,9 +270,11 @@ class MaxPool {
   Builder& builder_;
   const PoolingWindows& windows_;
   const std::vector<HbmTensor> tensors_;  ///< input, output, indices if there are any
+  const bool separable_;
   const PlaneBands bands_;
   const PlaneTiles planes_;
-  View source_, not_a_number_, maximum_, beats_, offset_, words_, starts_;
+  Tiles source_, rows_, result_;
+  View words_, starts_;
 };
 
 }  // namespace

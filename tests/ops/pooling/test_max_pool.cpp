@@ -109,6 +109,17 @@ TEST(MaxPool, FindsTheFirstMaximumOfEveryWindow) {
   check({1, 1, 1, regular(1, 1, 1, 1, 0, 1)});
 }
 
+TEST(MaxPool, ReducesRowsOfWindowsFirstWhereTheyOverlap) {
+  for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat16, Dtype::kBfloat16}) {
+    check({5, 11, 13, regular(11, 13, 5, 1, 2, 1), dtype});
+  }
+  check({3, 7, 4, regular(7, 4, 4, 1, 2, 1)});      // as wide as the plane, one output more
+  check({2, 15, 19, regular(15, 19, 5, 2, 2, 3)});  // elements that lie apart
+  check({130, 9, 9, regular(9, 9, 7, 1, 3, 1)});
+  check({1, 150, 140, regular(150, 140, 6, 1, 3, 1)});  // bands
+  check({2, 9, 30, {adaptive_windows(9, 8), pooling_windows(30, 26, 5, 1, 0, 1)}});
+}
+
 TEST(MaxPool, TakesMorePlanesThanPartitionsAndBandsOfLargeOnes) {
   check({300, 4, 5, regular(4, 5, 2, 2, 0, 1)});
   check({2, 201, 190, regular(201, 190, 3, 2, 1, 1)});
@@ -125,6 +136,30 @@ TEST(MaxPool, PrefersTheLastNanAndTheFirstOfEqualInfinities) {
   values[7] = values[8] = NAN;
   values[20] = INFINITY;
   check({1, 6, 6, regular(6, 6, 3, 2, 1, 1)}, values);
+  values[19] = values[31] = NAN;
+  check({1, 6, 6, regular(6, 6, 5, 1, 2, 1)}, values);
+}
+
+TEST(MaxPool, KeepsTheSignOfTheFirstZero) {
+  std::vector<double> values(36, 0.0);
+  for (size_t i = 0; i < values.size(); i += 2) values[i] = -0.0;
+  for (const int64_t kernel : {2, 5}) {
+    const Case c{1, 6, 6, regular(6, 6, kernel, 1, 0, 1)};
+    const Specs specs = specs_of(c);
+    HostTensor input(specs.input, values);
+    Builder builder("max_pool", load_architecture("trn2"));
+    const HbmTensor in = argument_tensor(builder, "input", specs.input);
+    const HbmTensor out = argument_tensor(builder, "output", specs.output);
+    emit_max_pool(builder, std::array{in}, std::array{out}, c.windows);
+    BuiltOp built;
+    built.output = specs.output;
+    built.program = builder.finish();
+    const std::vector<double> actual = run_op(built, {&input}).values(),
+                              expected = oracle(c, values).maxima;
+    for (size_t i = 0; i < actual.size(); ++i) {
+      EXPECT_EQ(std::signbit(actual[i]), std::signbit(expected[i])) << kernel << " " << i;
+    }
+  }
 }
 
 }  // namespace
