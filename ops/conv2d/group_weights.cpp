@@ -8,7 +8,8 @@
 
 namespace neuron_sim {
 
-View load_group_mask(Builder& builder, int64_t groups, int64_t group_filters, Dtype dtype) {
+View load_group_mask(Builder& builder, int64_t groups, int64_t group_filters, Dtype dtype,
+                     EngineKind queue) {
   const int64_t filters = groups * group_filters, size = itemsize(dtype);
   std::vector<std::byte> bytes(static_cast<size_t>(filters * groups * size));
   for (int64_t filter = 0; filter < filters; ++filter) {
@@ -18,7 +19,7 @@ View load_group_mask(Builder& builder, int64_t groups, int64_t group_filters, Dt
   const Dtype bits = size == 4 ? Dtype::kInt32 : Dtype::kInt16;
   View mask = builder.sbuf("group_mask", {filters, groups}, bits);
   load(builder, mask, builder.constant("group_mask", {filters, groups}, bits, std::move(bytes)),
-       EngineKind::kScalar);
+       queue);
   return mask;
 }
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "device/base/errors.h"
-#include "device/isa/elementwise/tensor_tensor.h"
 #include "device/isa/movement/tensor_copy.h"
 #include "device/isa/tensor/nc_transpose.h"
 #include "ops/blocks/tiles.h"
+#include "ops/conv2d/group_weights.h"
 #include "ops/conv2d/tiles.h"
 
 namespace neuron_sim {
@@ -92,9 +92,6 @@ Dtype transposed_dtype(const Builder& builder, Dtype dtype) {
   return transposes_integers(builder.architecture(), dtype) ? Dtype::kFloat32 : dtype;
 }
 
-/// Integers of the same size.
-Dtype bits_of(Dtype dtype) { return itemsize(dtype) == 2 ? Dtype::kInt16 : Dtype::kInt32; }
-
 /// dst = src, or its bits as integers when dst is wider.
 void stage(Builder& builder, const View& dst, const View& src) {
   const bool widens = dst.dtype() != src.dtype();
@@ -107,31 +104,7 @@ void load_rows(Builder& builder, const Conv2dPlan& plan, const View& source,
                const RawWeights& raw) {
   if (!raw.dense.present()) return load(builder, raw.rows, source, weight_queue(plan));
   load(builder, raw.dense, source, weight_queue(plan));
-  const Dtype bits = bits_of(plan.shape.dtype);
-  const int64_t elements = plan.shape.channels * plan.shape.taps();
-  const View weights = raw.dense.flatten().expand(1).broadcast(1, plan.set_groups);
-  const View mask = raw.mask.expand(2).broadcast(2, elements);
-  builder.emit(
-      TensorTensor{.dst = raw.rows.flatten().split(1, plan.set_groups, elements).reinterpret(bits),
-                   .data1 = weights.reinterpret(bits),
-                   .data2 = mask,
-                   .op = AluOp::kBitwiseAnd});
-}
-
-/// The mask of RawWeights, from HBM.
-View load_mask(Builder& builder, const Conv2dPlan& plan) {
-  const int64_t size = itemsize(plan.shape.dtype), groups = plan.set_groups;
-  std::vector<std::byte> bytes(static_cast<size_t>(plan.filters * groups * size));
-  for (int64_t filter = 0; filter < plan.filters; ++filter) {
-    const int64_t group = filter / plan.shape.filters;
-    std::fill_n(bytes.begin() + (filter * groups + group) * size, size, std::byte{0xFF});
-  }
-  const std::vector<int64_t> shape{plan.filters, groups};
-  const Dtype bits = bits_of(plan.shape.dtype);
-  View mask = builder.sbuf("group mask", shape, bits);
-  load(builder, mask, builder.constant("group mask", shape, bits, std::move(bytes)),
-       weight_queue(plan));
-  return mask;
+  spread_groups(builder, raw.rows, raw.dense, raw.mask);
 }
 
 /// Few channels: one copy puts (kernel row, channel) side by side; blocks are windows of that.
@@ -214,7 +187,8 @@ RawWeights allocate_raw_weights(Builder& builder, const Conv2dPlan& plan) {
   const int64_t channels = plan.weights_by_block ? plan.block_channels : plan.channels;
   const int64_t kernel_h = shape.rows.kernel, kernel_w = shape.columns.kernel;
   if (plan.set_groups > 1) {
-    raw.mask = load_mask(builder, plan);
+    raw.mask = load_group_mask(builder, plan.set_groups, plan.shape.filters, plan.shape.dtype,
+                               weight_queue(plan));
     raw.dense = builder.sbuf("dense weights", {plan.filters, shape.channels, kernel_h, kernel_w},
                              shape.dtype, 2);
   }
