@@ -32,7 +32,7 @@ constexpr auto kSettings = std::to_array<Setting>({
      "host threads that compute, with the same bytes; else one per hardware thread"},
     {"NEURON_SIM_PRODUCT_KERNEL", "`amx`, `avx512`, `avx2`, `neon`, `portable`",
      "how the host multiplies tiles, with the same bytes ([architecture](architecture.md), "
-     "\"Numerics\"); else the first of these that the host runs"},
+     "\"Numerics\"); else the fastest on this host"},
     {"NEURON_SIM_MAXIMUM_ITERATIONS", "a number from 1",
      "iterations of loops on registers that one run may take; else 2^20"},
     {"NEURON_SIM_DYNAMIC_TRIPS", "a number from 0",

@@ -17,6 +17,7 @@
 #include "device/base/memory_reserve.h"
 #include "device/base/settings.h"
 #include "device/instruction/instruction_type.h"
+#include "device/isa/tensor/product_rate.h"
 #include "device/numerics/dtype.h"
 #include "device/numerics/packed.h"
 #include "device/runtime/host_clock.h"
@@ -240,6 +241,19 @@ NB_MODULE(_core, m) {
   m.def(
       "set_submission_cost", [](int64_t ps) { set_submission_cost({ps}); }, nb::arg("picoseconds"),
       "The program works for that long before each task that it submits to a device.");
+  m.def(
+      "product_kernels",
+      [] {
+        const nb::gil_scoped_release released;
+        std::vector<std::tuple<std::string_view, bool, double, double>> rows;
+        for (const ProductKernel* kernel : product_kernels_of_host()) {
+          rows.emplace_back(kernel->name, kernel == &product_kernel(), product_rate(*kernel, false),
+                            product_rate(*kernel, true));
+        }
+        return rows;
+      },
+      "(name, whether this process uses it, GFLOP/s in fp32 and of values of bf16, measured now on "
+      "one thread) of the host's kernels of products.");
   m.def("instructions", &instructions, "Names of all instructions, in the order of the list.");
   m.def("elementwise_instructions", &elementwise_instructions,
         "Names of the instructions that may be emitted for parts of their operands, as a set.");

@@ -1,10 +1,12 @@
 #include "device/isa/tensor/product_kernel.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "device/base/errors.h"
 #include "device/base/settings.h"
+#include "device/isa/tensor/product_rate.h"
 
 namespace neuron_sim {
 namespace {
@@ -55,11 +57,20 @@ void transpose_rows(const RowCopy& rows) {
 
 std::span<const ProductKernel* const> product_kernels() { return kKernels; }
 
+std::vector<const ProductKernel*> product_kernels_of_host() {
+  std::vector<const ProductKernel*> kernels;
+  std::copy_if(std::begin(kKernels), std::end(kKernels), std::back_inserter(kernels),
+               [](const ProductKernel* kernel) { return kernel->runs_here(); });
+  if (kernels.size() > 1) kernels.pop_back();  // the portable one, which is the last
+  return kernels;
+}
+
 const ProductKernel& product_kernel_named(std::string_view wanted) {
+  if (wanted.empty()) return fastest_product_kernel(product_kernels_of_host());
   std::string names;
   for (const ProductKernel* kernel : kKernels) {
     if (!kernel->runs_here()) continue;
-    if (wanted.empty() || kernel->name == wanted) return *kernel;
+    if (kernel->name == wanted) return *kernel;
     names += text(names.empty() ? "" : ", ", kernel->name);
   }
   fail(text("NEURON_SIM_PRODUCT_KERNEL is '", wanted, "'; this host runs ", names, "."));

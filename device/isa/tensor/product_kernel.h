@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace neuron_sim {
 
@@ -110,13 +111,15 @@ extern const ProductKernel kAvx2Product;      ///< AVX2 with FMA
 extern const ProductKernel kNeonProduct;      ///< arm64
 extern const ProductKernel kPortableProduct;  ///< any host: each fused operation from five of fp64
 
-/// All variants, in the order of preference.
+/// All variants.
 std::span<const ProductKernel* const> product_kernels();
-/// The variant that this process uses: the first that the host runs, or the one that
+/// Those that this host runs, but of kPortableProduct only where there is no other.
+std::vector<const ProductKernel*> product_kernels_of_host();
+/// The variant that this process uses: the fastest of product_kernels_of_host(), or the one that
 /// NEURON_SIM_PRODUCT_KERNEL names (KernelError if there is no such variant or the host lacks its
-/// instructions). Read once.
+/// instructions). Read and measured once.
 const ProductKernel& product_kernel();
-/// The variant of that name, as NEURON_SIM_PRODUCT_KERNEL gives it; empty means the first.
+/// The variant of that name, as NEURON_SIM_PRODUCT_KERNEL gives it; empty means the fastest.
 const ProductKernel& product_kernel_named(std::string_view wanted);
 
 }  // namespace neuron_sim

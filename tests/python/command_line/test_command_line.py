@@ -4,6 +4,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 
@@ -59,6 +60,9 @@ def test_info_tells_versions_architecture_and_changed_settings(capsys, monkeypat
     assert plain["versions"]["Python"] == platform.python_version()
     assert plain["versions"]["numpy"] == importlib.metadata.version("numpy")
     assert plain["architecture"]["name"] == "trn2" and plain["settings"] == {}
+    rate = r"\w+( \(used\))?: \d+ GFLOP/s in fp32, \d+ in bf16"
+    assert re.fullmatch(f"{rate}(; {rate})*", plain["host"]["products"])
+    assert plain["host"]["products"].count("(used)") == 1
     monkeypatch.setenv("NEURON_SIM_ARCH", "trn1")
     assert main(["info"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]

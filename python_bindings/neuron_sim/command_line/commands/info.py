@@ -63,12 +63,19 @@ def info() -> dict[str, dict[str, Any]]:
         "host": {
             "system": platform.platform(),
             "processors": os.cpu_count(),
+            "products": "; ".join(map(_product_kernel, _core.product_kernels())),
             "package": os.path.dirname(os.path.abspath(_core.__file__)),
         },
         "settings": {
             each: _core.setting(each) for each, *_ in _core.settings() if _core.setting(each)
         },
     }
+
+
+def _product_kernel(row: tuple[str, bool, float, float]) -> str:
+    name, is_used, fp32, bf16 = row
+    use = " (used)" if is_used else ""
+    return f"{name}{use}: {fp32:.0f} GFLOP/s in fp32, {bf16:.0f} in bf16"
 
 
 def version(package: str) -> str:

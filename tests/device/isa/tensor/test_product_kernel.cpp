@@ -20,15 +20,20 @@ std::string kernels_of_this_host() {
   return names;
 }
 
-TEST(ProductKernel, IsTheFirstThatTheHostRunsUnlessOneIsNamed) {
-  const ProductKernel* first = nullptr;
+TEST(ProductKernel, IsTheOneThatIsNamed) {
   for (const ProductKernel* kernel : product_kernels()) {
-    if (!kernel->runs_here()) continue;
-    if (first == nullptr) first = kernel;
-    EXPECT_EQ(&product_kernel_named(kernel->name), kernel);
+    if (kernel->runs_here()) EXPECT_EQ(&product_kernel_named(kernel->name), kernel);
   }
-  EXPECT_EQ(&product_kernel_named(""), first);
   EXPECT_TRUE(kPortableProduct.runs_here());
+}
+
+TEST(ProductKernel, IsOneOfTheHostsWithoutThePortableOneUnlessThereIsNoOther) {
+  const std::vector<const ProductKernel*> kernels = product_kernels_of_host();
+  EXPECT_NE(std::find(kernels.begin(), kernels.end(), &product_kernel_named("")), kernels.end());
+  const bool has_portable =
+      std::find(kernels.begin(), kernels.end(), &kPortableProduct) != kernels.end();
+  EXPECT_EQ(has_portable, kernels.size() == 1 && kernels_of_this_host() == "portable");
+  for (const ProductKernel* kernel : kernels) EXPECT_TRUE(kernel->runs_here()) << kernel->name;
 }
 
 TEST(ProductKernel, RefusesNamesThatThisHostDoesNotRun) {
