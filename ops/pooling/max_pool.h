@@ -4,14 +4,14 @@
 // Algorithm. Planes lie on partitions; outputs whose windows are cut alike by the border form
 // rectangles, and for each element of their windows a strided view of the input is compared with
 // the maxima so far. Where windows overlap enough, the columns of the windows come first, for every
-// row of the input, and then the rows, of which many windows share the maxima. Vector keeps the
-// maximum and the offset of the last element that beat all earlier ones or is NaN, in fp32, to which
-// the index of the window's first element is added at the end. An int64 index is two words, of which only the low one is ever nonzero. Backward, the
-// offsets are compared with those of every element of the windows; gradients are taken bit by bit
-// where they agree, and added up in fp32.
+// row of the input, and then the rows, whose maxima many windows share. Vector keeps the maximum
+// and the offset of the last element that beat all earlier ones or is NaN, in fp32, to which the
+// index of the window's first element is added at the end. An int64 index is two words, of which
+// only the low one is ever nonzero. Backward, the offsets are compared with those of every element
+// of the windows; gradients are taken bit by bit where they agree, and added up in fp32.
 //
-// Roofline: Vector, some four cycles per element of a window, or of a row and a column of it, output
-// and partition.
+// Roofline: Vector, some four cycles per element of a window (in two passes: of its rows and of its
+// columns), output and partition.
 
 #include "ops/blocks/axis_windows.h"
 #include "ops/contract/kernel_definition.h"
