@@ -75,6 +75,11 @@ KernelCall& KernelCall::constant_order(at::IntArrayRef dimensions) {
   return *this;
 }
 
+KernelCall& KernelCall::launch_order(at::IntArrayRef dimensions) {
+  operands_.back().graphs_keep_order = true;
+  return constant_order(dimensions);
+}
+
 KernelCall& KernelCall::indices(const at::Tensor& tensor) {
   if (tensor.scalar_type() != at::kLong) return operand(tensor);
   Sizes strides(tensor.strides());
@@ -261,7 +266,8 @@ void KernelCall::capture(const EmitKernel& emit, FusionTraits traits,
   for (size_t i = 0; i < operands_.size(); ++i) {
     use.operands.push_back(graph_tensor(operands_[i]));
     const Sizes& order = operands_[i].constant_order;
-    if (!order.empty()) use.traits.operands[i].constant_order.assign(order.begin(), order.end());
+    if (order.empty() || operands_[i].graphs_keep_order) continue;
+    use.traits.operands[i].constant_order.assign(order.begin(), order.end());
   }
   for (const Argument& result : results_) use.results.push_back(graph_tensor(result));
   capture.add(std::move(use), *kernel);

@@ -39,6 +39,8 @@ class KernelCall {
   /// launches compute with a copy in it (arranged_operands.h). The kernel's results have the same
   /// bytes for any order.
   KernelCall& constant_order(at::IntArrayRef dimensions);
+  /// The same for launches alone; a compiled graph takes the operand as it is.
+  KernelCall& launch_order(at::IntArrayRef dimensions);
   /// int32 or int64 indices. The chip has no 64-bit integers: it reads the low words, so the caller
   /// checks all 64 bits first (csrc/aten/indexing/index_bounds.h).
   KernelCall& indices(const at::Tensor& tensor);
@@ -90,6 +92,7 @@ class KernelCall {
     Dtype dtype;
     Sizes sizes, strides;
     Sizes constant_order{};
+    bool graphs_keep_order = false;
     TensorSpec spec() const;
   };
   /// Memory of one argument of the program: a tensor, or several that overlap.
