@@ -2,6 +2,8 @@
 // is one element-wise kernel; where the chip lacks the dtype, the same formula of operators, which
 // fall back and are counted one by one.
 
+#include "csrc/aten/products/recurrent.h"
+
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/add.h>
@@ -23,6 +25,7 @@
 
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/shared/rows.h"
+#include "csrc/launch/kernel_call.h"
 
 namespace neuron_sim {
 namespace {
@@ -52,15 +55,6 @@ Value tanh_slope(const Value& y) {
   return one_minus(y * y);
 }
 
-bool is_computable(const Tensor& tensor) {
-  try {
-    check_computable(tensor.scalar_type());
-  } catch (const Refusal&) {
-    return false;
-  }
-  return true;
-}
-
 /// results = formula(operands), a functor on vectors of values. Operands are expanded.
 template <typename Formula>
 void evaluate(Formula formula, const Values<Tensor>& operands, const Values<Tensor>& results) {
@@ -84,7 +78,9 @@ Values<Tensor> chunks_of_gates(std::initializer_list<OptionalTensor> tensors, in
   Values<Tensor> chunks;
   for (int64_t gate = 0; gate < count; ++gate) {
     for (const OptionalTensor& tensor : tensors) {
-      if (given(tensor)) chunks.push_back(tensor->chunk(count, -1)[static_cast<size_t>(gate)]);
+      if (!given(tensor)) continue;
+      const int64_t size = tensor->size(-1) / count;
+      chunks.push_back(tensor->narrow(-1, gate * size, size));
     }
   }
   return chunks;
@@ -96,6 +92,33 @@ Value sum_of(const Values<Value>& values, size_t first, size_t count) {
   Value sum = values[first];
   for (size_t i = 1; i < count; ++i) sum = sum + values[first + i];
   return sum;
+}
+
+/// The activated gates of an LSTM (input, forget, cell, output), the hidden state and the cell's,
+/// of `terms` summands of each gate and the cell's state before.
+template <typename Value>
+Values<Value> lstm_values(const Values<Value>& values, size_t terms) {
+  const auto input = sigmoid_of(sum_of(values, 0, terms));
+  const auto forget = sigmoid_of(sum_of(values, terms, terms));
+  const auto cell = tanh_of(sum_of(values, 2 * terms, terms));
+  const auto output = sigmoid_of(sum_of(values, 3 * terms, terms));
+  const auto cy = forget * values.back() + input * cell;
+  return {input, forget, cell, output, output * tanh_of(cy), cy};
+}
+
+/// The activated gates of a GRU (reset, update, new), the state before, the hidden part of the new
+/// gate, and the state, of so many summands of each gate and the state before.
+template <typename Value>
+Values<Value> gru_values(const Values<Value>& values, size_t inputs, size_t hiddens) {
+  const auto in = [&](size_t gate) { return sum_of(values, gate * inputs, inputs); };
+  const auto hidden = [&](size_t gate) {
+    return sum_of(values, 3 * inputs + gate * hiddens, hiddens);
+  };
+  const auto reset = sigmoid_of(in(0) + hidden(0)), update = sigmoid_of(in(1) + hidden(1));
+  const auto hidden_new = hidden(2);
+  const auto fresh = tanh_of(in(2) + reset * hidden_new);
+  const auto& hx = values.back();
+  return {reset, update, fresh, hx, hidden_new, fresh + update * (hx - fresh)};
 }
 
 /// Gates in the order input, forget, cell, output; the workspace keeps them activated.
@@ -110,14 +133,7 @@ std::tuple<Tensor, Tensor, Tensor> lstm_cell(const Tensor& input_gates, const Te
   Values<Tensor> results = workspace.chunk(4, 1);
   results.push_back(at::empty_like(cx, at::MemoryFormat::Contiguous));
   results.push_back(at::empty_like(cx, at::MemoryFormat::Contiguous));
-  const auto formula = [terms](const auto& values) {
-    const auto input = sigmoid_of(sum_of(values, 0, terms));
-    const auto forget = sigmoid_of(sum_of(values, terms, terms));
-    const auto cell = tanh_of(sum_of(values, 2 * terms, terms));
-    const auto output = sigmoid_of(sum_of(values, 3 * terms, terms));
-    const auto cy = forget * values.back() + input * cell;
-    return std::vector{input, forget, cell, output, output * tanh_of(cy), cy};
-  };
+  const auto formula = [terms](const auto& values) { return lstm_values(values, terms); };
   evaluate(formula, operands, results);
   return {results[4], results[5], workspace};
 }
@@ -168,15 +184,7 @@ std::tuple<Tensor, Tensor> gru_cell(const Tensor& input_gates, const Tensor& hid
   Values<Tensor> results = workspace.chunk(5, 1);
   results.push_back(at::empty_like(hx, at::MemoryFormat::Contiguous));
   const auto formula = [inputs, hiddens](const auto& values) {
-    const auto in = [&](size_t gate) { return sum_of(values, gate * inputs, inputs); };
-    const auto hidden = [&](size_t gate) {
-      return sum_of(values, 3 * inputs + gate * hiddens, hiddens);
-    };
-    const auto reset = sigmoid_of(in(0) + hidden(0)), update = sigmoid_of(in(1) + hidden(1));
-    const auto hidden_new = hidden(2);
-    const auto fresh = tanh_of(in(2) + reset * hidden_new);
-    const auto& hx = values.back();
-    return std::vector{reset, update, fresh, hx, hidden_new, fresh + update * (hx - fresh)};
+    return gru_values(values, inputs, hiddens);
   };
   evaluate(formula, operands, results);
   return {results[5], workspace};
@@ -206,7 +214,65 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> gru_cell_backward(const Tenso
           has_bias ? grad_hidden.sum(0) : Tensor()};
 }
 
+/// A formula that is made once; operands and results have one shape.
+class CellStep {
+ public:
+  CellStep(int operands, auto formula) {
+    Values<ElementValue> inputs;
+    for (int i = 0; i < operands; ++i) inputs.push_back(expression_.input(i));
+    for (const ElementValue& value : formula(inputs)) expression_.add_result(value);
+    form_ = expression_.form();
+  }
+
+  void run(const Values<Tensor>& operands, std::initializer_list<Tensor> results) const {
+    const c10::DeviceGuard guard(results.begin()->device());
+    KernelCall call("pointwise", results.begin()->device());
+    for (const Tensor& operand : operands) {
+      TORCH_CHECK(operand.sizes() == results.begin()->sizes(), "a recurrent cell of states ",
+                  results.begin()->sizes(), " has gates or a state of ", operand.sizes());
+      call.operand(operand);
+    }
+    for (const Tensor& result : results) call.result(result);
+    call.launch(expression_, &form_);
+  }
+
+ private:
+  Expression expression_;
+  ExpressionForm form_;
+};
+
 }  // namespace
+
+bool is_computable(const Tensor& tensor) {
+  try {
+    check_computable(tensor.scalar_type());
+  } catch (const Refusal&) {
+    return false;
+  }
+  return true;
+}
+
+void lstm_step(const Tensor& input_gates, const Tensor& hidden_gates, const Tensor& cx,
+               const Tensor& hy, const Tensor& cy) {
+  static const CellStep step(9, [](const auto& values) {
+    const auto all = lstm_values(values, 2);
+    return std::vector{all[4], all[5]};
+  });
+  Values<Tensor> operands = chunks_of_gates({input_gates, hidden_gates}, 4);
+  operands.push_back(cx);
+  step.run(operands, {hy, cy});
+}
+
+void gru_step(const Tensor& input_gates, const Tensor& hidden_gates, const Tensor& hx,
+              const Tensor& hy) {
+  static const CellStep step(
+      7, [](const auto& values) { return std::vector{gru_values(values, 1, 1).back()}; });
+  Values<Tensor> operands = chunks_of_gates({input_gates}, 3);
+  const Values<Tensor> hidden = chunks_of_gates({hidden_gates}, 3);
+  operands.insert(operands.end(), hidden.begin(), hidden.end());
+  operands.push_back(hx);
+  step.run(operands, {hy});
+}
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_thnn_fused_lstm_cell", lstm_cell);

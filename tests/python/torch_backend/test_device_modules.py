@@ -83,15 +83,50 @@ def test_recurrent_networks_and_their_gradients_equal_those_of_the_cpu(kind, bia
 
 
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
-def test_a_step_of_a_recurrent_network_computes_its_gates_in_one_kernel(kind):
+@pytest.mark.parametrize("needs_gradients", [False, True])
+def test_a_step_of_a_recurrent_network_is_a_product_and_a_kernel(kind, needs_gradients):
     layer, data = kind(8, 16).to(DEVICE_TYPE), torch.randn(5, 2, 8, device=DEVICE_TYPE)
     counts = []
     for steps in (3, 5):
-        with torch.no_grad(), torch.neuron_sim.record_launches() as launches:
+        with torch.set_grad_enabled(needs_gradients), torch.neuron_sim.record_launches() as made:
             layer(data[:steps])
-        counts.append(len(launches))
-        assert sum(launch.operator.endswith("_cell") for launch in launches) == steps
-    assert counts[1] - counts[0] <= 2 * 4  # two products, the gates and a copy
+        counts.append(len(made))
+    # With gradients the output is joined of the states afterwards.
+    per_step = 3 if needs_gradients else 2
+    assert counts[1] - counts[0] == 2 * per_step
+    assert counts[0] <= 3 * per_step + 5  # the inputs' product, the first and the last states
+
+
+@pytest.mark.parametrize("arguments", [{"num_layers": 2}, {"proj_size": 2}, {"batch_first": True}])
+def test_a_recurrent_network_without_gradients_equals_that_of_the_cpu(arguments):
+    torch.manual_seed(0)
+    here = nn.LSTM(3, 4, bidirectional=True, **arguments)
+    there = copy.deepcopy(here).to(f"{DEVICE_TYPE}:1")
+    for shape in ((5, 2, 3), (1, 1, 3), (6, 3)):
+        data = torch.randn(shape)
+        with torch.no_grad():
+            expected, found = here(data), there(data.to(f"{DEVICE_TYPE}:1"))
+        for x, y in zip((expected[0], *expected[1]), (found[0], *found[1]), strict=True):
+            torch.testing.assert_close(y.cpu(), x)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "weights", "message"),
+    [
+        (((0, 3, 5), (1, 3, 7), (1, 3, 7)), 4, "sequence length to be larger than 0"),
+        (((4, 3, 5), (2, 3, 7), (2, 3, 7)), 4, r"of 1 layers and directions, got \[2, 3, 7\]"),
+        (((4, 3, 5), (1, 2, 7), (1, 3, 7)), 4, "of 3 sequences, got 2"),
+        (((4, 3, 5), (1, 3, 7), (1, 2, 7)), 4, "of 3 sequences, got 2"),
+        (((4, 3, 5), (1, 3, 7), (1, 3, 7)), 3, "has 4 parameters of each, but got 3"),
+        (((4, 3, 6), (1, 3, 7), (1, 3, 7)), 4, "cannot be multiplied"),
+        (((4, 3), (1, 3, 7), (1, 3, 7)), 4, "input must have 3 dimensions, got 2"),
+    ],
+)
+def test_a_recurrent_network_refuses_what_does_not_fit_together(shapes, weights, message):
+    parameters = list(nn.LSTM(5, 7).to(DEVICE_TYPE).parameters())[:weights]
+    data, *state = (torch.zeros(shape, device=DEVICE_TYPE) for shape in shapes)
+    with torch.no_grad(), pytest.raises(RuntimeError, match=message):
+        torch.lstm(data, state, parameters, True, 1, 0.0, False, False, False)
 
 
 @pytest.mark.parametrize("kind", [nn.LSTMCell, nn.GRUCell])
