@@ -210,8 +210,13 @@ int64_t row_elements(const TensorObject* tensor) {
 }
 
 nb::object made_pattern(PyObject* self, PyObject* const* arguments) {
+  refuse_dynamic(self);
+  const TensorObject* tensor = as_tensor(self);
+  if (!is_absent(tensor->index) || !is_absent(tensor->at_register)) {
+    refuse(self, "indirect_pattern");
+  }
   TensorView pattern = pairs_of(arguments[0]);
-  if (as_tensor(self)->axis < 0) {
+  if (tensor->axis < 0) {
     pattern.start = position_of(arguments[1]);
   } else if (is_tensor(self)) {  // any other is refused: its tiles lie apart
     IndexExpression number;
@@ -219,7 +224,7 @@ nb::object made_pattern(PyObject* self, PyObject* const* arguments) {
     const IndexExpression& offset =
         is_expression(arguments[1]) ? expression_of(arguments[1]) : number;
     with_name_of(self, [&] {
-      pattern = placed_pattern(view_of(self), pattern, offset, row_elements(as_tensor(self)));
+      pattern = placed_pattern(view_of(self), pattern, offset, row_elements(tensor));
     });
   }
   run_checks(self);

@@ -51,6 +51,11 @@ def dynamic_index(tensor: Any) -> IndexError:
     )
 
 
+def indirect_pattern(tensor: Any) -> ValueError:
+    return ValueError(f"ap of '{tensor.describe()}': the view is indirect already.")
+
+
 OF_TENSORS = {
-    each.__name__: each for each in (mixed_indices, blocks_before_partitions, dynamic_index)
+    each.__name__: each
+    for each in (mixed_indices, blocks_before_partitions, dynamic_index, indirect_pattern)
 }

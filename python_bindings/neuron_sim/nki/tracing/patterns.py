@@ -4,6 +4,7 @@ from . import methods
 from .active import note
 from .control_flow.registers import VirtualRegister
 from .dtypes import dtype_of
+from .errors import indirect_pattern
 
 
 def strides(tensor) -> tuple:
@@ -50,6 +51,8 @@ def ap(tensor, pattern, offset=None, scalar_offset=None, vector_offset=None,
     """
     if dtype is None and scalar_offset is None and vector_offset is None and offset is not None:
         return tensor.pattern(pattern, offset)
+    if is_indirect(tensor):
+        raise indirect_pattern(tensor)
     kind = tensor.dtype if dtype is None else dtype_of(dtype)
     base = tensor if kind is tensor.dtype else methods.view(_whole(tensor), kind)
     result = base.pattern(pattern, _begin(tensor, base, pattern, offset))

@@ -187,3 +187,21 @@ def test_a_tensor_is_no_condition_of_a_while_loop():
     assert str(failure(old, int32(1))).startswith(
         "Traditional while loops are not supported - use do-while pattern instead."
     )
+
+
+@pytest.mark.parametrize("options", [{"offset": 6}, {}, {"dtype": nl.int32}, {"scalar_offset": 1}])
+@pytest.mark.parametrize("way", ["register", "rows"])
+def test_a_pattern_of_an_indirect_view_is_refused(way, options):
+    """It is one of the storage, in which the view begins where only the run knows."""
+
+    @nki.jit
+    def kernel(x, where):
+        row = nl.ndarray((1, 6), dtype=x.dtype, buffer=nl.sbuf)
+        index = nl.load(where)
+        view = x.select(0, index) if way == "register" else x.vector_select(0, index)
+        nisa.dma_copy(dst=row, src=view.ap([[6, 1], [1, 6]], **options))
+        return row
+
+    error = failure(kernel, normal(5, 6), int32(2))
+    shape = [6] if way == "register" else [1, 6]
+    assert str(error) == f"ap of 'x{shape}': the view is indirect already."
