@@ -54,6 +54,13 @@ inline void add_saturated(int64_t& sum, int64_t a, int64_t factor) {
   }
 }
 
+/// a * b, saturating in the same way.
+inline int64_t saturated_product(int64_t a, int64_t b) {
+  int64_t product = 0;
+  add_saturated(product, a, b);
+  return product;
+}
+
 /// The quotient rounded down, as Python's //. The divisor is neither 0 nor, for the smallest
 /// number, -1.
 inline int64_t floor_quotient(int64_t a, int64_t b) {

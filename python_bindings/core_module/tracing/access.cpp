@@ -5,13 +5,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "device/base/bounds.h"
 #include "device/isa/tensor/microscaling.h"
 #include "device/operand/view.h"
+#include "device/tracing/access_pattern.h"
 #include "python_bindings/core_module/tracing/integers.h"
 #include "python_bindings/core_module/tracing/objects.h"
 
@@ -19,21 +19,6 @@ namespace nb = nanobind;
 
 namespace neuron_sim::tracing {
 namespace {
-
-/// Merges the dimensions from `first` on into as few as possible, in the same element order.
-void merge(std::vector<Dimension>& dimensions, size_t first) {
-  size_t kept = first;
-  for (size_t i = first; i < dimensions.size(); ++i) {
-    const Dimension next = dimensions[i];
-    if (next.size == 1) continue;
-    const bool continues = kept > first && dimensions[kept - 1].stride == next.stride * next.size;
-    if (!continues) ++kept;
-    dimensions[kept - 1] = {continues ? dimensions[kept - 1].size * next.size : next.size,
-                            next.stride};
-  }
-  dimensions.resize(kept);
-  if (kept == first) dimensions.push_back({1, 1});
-}
 
 /// The View of the storage as elements of the tensor's dtype.
 nb::object whole_of(const TensorObject* tensor) {
@@ -44,31 +29,6 @@ nb::object whole_of(const TensorObject* tensor) {
     return nb::borrow(fields->whole);
   }
   return nb::handle(storage).attr("whole_as")(nb::handle(dtype));
-}
-
-/// Sizes and steps for the View of a tensor.
-void read_dimensions(TensorObject* tensor, std::vector<Dimension>& dimensions) {
-  const TensorView& view = *tensor;
-  const auto first = static_cast<size_t>(std::max(view.axis, 0));
-  for (size_t d = 0; d < first; ++d) {
-    if (view.shape[d] != 1) refuse(tensor, "blocks_before_partitions");
-  }
-  for (size_t d = first; d < view.shape.size(); ++d) {
-    dimensions.push_back({view.shape[d], view.steps[d]});
-  }
-  const bool is_indirect = view.axis < 0 && !is_absent(tensor->index);
-  if (is_indirect) {
-    dimensions.at(0) = {std::min<int64_t>(view.shape[0], tensor->index_rows), tensor->index_stride};
-  }
-  if (dimensions.size() > kMaximumRank) merge(dimensions, view.axis < 0 && !is_indirect ? 0 : 1);
-  if (dimensions.empty()) dimensions.push_back({1, 1});
-}
-
-/// Whether splitting resolves a View's refusal of dimensions.
-bool is_splittable(const std::vector<Dimension>& dimensions) {
-  return dimensions.size() > kMaximumRank ||
-         std::any_of(dimensions.begin(), dimensions.end(),
-                     [](const Dimension& each) { return each.stride < 0; });
 }
 
 /// The View with its run-time part: a register or an index tile.
@@ -90,7 +50,9 @@ nb::object made_access(TensorObject* tensor) {
   dimensions.clear();
   refuse_dynamic(tensor);
   run_checks(tensor);
-  read_dimensions(tensor, dimensions);
+  if (has_blocks(*tensor)) refuse(tensor, "blocks_before_partitions");
+  const bool is_indirect = tensor->axis < 0 && !is_absent(tensor->index);
+  append_access(*tensor, {is_indirect ? tensor->index_rows : -1, tensor->index_stride}, dimensions);
   const nb::object whole = whole_of(tensor);
   nb::object view;
   try {

@@ -96,6 +96,10 @@ inline TensorObject* as_tensor(PyObject* object) { return static_cast<TensorObje
 inline bool is_tensor(PyObject* object) { return Py_TYPE(object) == classes.tensor; }
 inline const Sizes& shape_of(PyObject* tensor) { return as_tensor(tensor)->shape; }
 inline PyObject* dtype_of(PyObject* tensor) { return as_tensor(tensor)->dtype; }
+/// Bytes of an element of a DType.
+inline int64_t itemsize_of(PyObject* dtype) {
+  return nanobind::cast<int64_t>(nanobind::handle(dtype).attr("itemsize"));
+}
 /// Whether it is a tile, or a result that will be one.
 inline bool is_on_chip(PyObject* object) {
   return is_tensor(object) && as_tensor(object)->axis >= 0;
@@ -124,6 +128,15 @@ void checked(PyObject* self, PyObject*);
 nanobind::object is_same_view(PyObject* self, PyObject* other);
 nanobind::object narrow(PyObject* self, PyObject* box);
 nanobind::object pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
+
+// shapes.cpp: methods of a tensor, as types.cpp describes them.
+nanobind::object tensor_reshaped(PyObject* self, PyObject* sizes);
+nanobind::object tensor_broadcast_to(PyObject* self, PyObject* sizes);
+nanobind::object tensor_with_new_axes(PyObject* self, PyObject* axes);
+nanobind::object tensor_without_axis(PyObject* self, PyObject* axis);
+nanobind::object tensor_permuted(PyObject* self, PyObject* order);
+nanobind::object tensor_reinterpreted(PyObject* self, PyObject* dtype);
+nanobind::object tensor_is_contiguous(PyObject* self, PyObject*);
 
 // access.cpp
 /// The View of exactly this access pattern, as `Tensor.access`.

@@ -205,8 +205,7 @@ int64_t row_elements(const TensorObject* tensor) {
   PyObject* dtype = tensor->dtype;
   const int64_t row = nb::cast<const View&>(nb::handle(storage->whole)).storage_elements();
   if (dtype == old) return row;
-  return row * nb::cast<int64_t>(nb::handle(old).attr("itemsize")) /
-         nb::cast<int64_t>(nb::handle(dtype).attr("itemsize"));
+  return row * itemsize_of(old) / itemsize_of(dtype);
 }
 
 nb::object made_pattern(PyObject* self, PyObject* const* arguments) {

@@ -3,7 +3,6 @@
 from neuron_sim import _core
 
 from ..isa.instruction import TENSOR_SCALAR, TENSOR_TENSOR
-from ..tracing import methods
 from ..tracing.active import note
 from ..tracing.dtypes import bool_, dtype_of
 from ..tracing.dynamic import DynamicIndex
@@ -104,7 +103,7 @@ def broadcast_to(tensor, *sizes, shape=None):
     tensor.settle()
     if tensor.axis == 0 and tensor.shape[0] == 1 and sizes[0] != 1:
         return shapes.broadcast_partitions(tensor, sizes)
-    return methods.broadcast_free(tensor, sizes)
+    return tensor.repeated(sizes)
 
 
 def _assign(target, value):

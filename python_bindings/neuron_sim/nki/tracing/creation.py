@@ -12,7 +12,6 @@ from .buffers import Buffer
 from .dtypes import dtype_of
 from .errors import Retrace
 from .expression import Expression
-from .methods import dense_strides
 from .tensor import Storage, Tensor
 from .trace import Trace
 
@@ -112,8 +111,8 @@ def _on_chip(trace: Trace, sizes, axis, dtype, buffer, name, address) -> Tensor:
             ).tensor()
     whole = make(name, [sizes[axis], (blocks - 1) * pitch + free], trace.stored(dtype))
     storage = Storage(trace, name, buffer, sizes, dtype, whole, trace.scope(), axis)
-    before = [stride * pitch for stride in dense_strides(sizes[:axis])]
-    strides = (*before, 1, *dense_strides(sizes[axis + 1 :]))
+    before = [math.prod(sizes[d + 1 : axis]) * pitch for d in range(axis)]
+    strides = (*before, *Tensor(storage, sizes[axis:], dtype, 0).steps)
     return Tensor(storage, sizes, dtype, axis, strides)
 
 

@@ -26,14 +26,6 @@ def get_pattern(tensor) -> list:
     return [list(pair) for pair in zip(strides(tensor.settle()), tensor.shape, strict=True)]
 
 
-def is_contiguous(tensor) -> bool:
-    """Whether the free dimensions (all dimensions in HBM) are dense in row-major order."""
-    first = 0 if tensor.settle().axis is None else tensor.axis + 1
-    dense = methods.dense_strides(tensor.shape[first:])
-    pairs = zip(tensor.shape[first:], tensor.steps[first:], dense, strict=True)
-    return all(size == 1 or step == other for size, step, other in pairs)
-
-
 def is_indirect(tensor) -> bool:
     """Whether an index is read when the kernel runs."""
     return tensor.index is not None or tensor.register is not None

@@ -157,5 +157,4 @@ class Tensor(_core.TensorPattern):
     rearrange = views.rearrange
     ap = patterns.ap
     get_pattern = patterns.get_pattern
-    is_contiguous = patterns.is_contiguous
     is_indirect = patterns.is_indirect

@@ -21,8 +21,8 @@ def _dimension(tensor, dim: int, what: str, stays: bool = False) -> int:
 
 
 def _not_partitions(tensor, position: int, what: str) -> None:
-    if position == 0 and (tensor.axis == 0 or tensor.index is not None):
-        why = "dimension 0 is the partition dimension, which stays as it is."
+    if position == tensor.axis or (position == 0 and tensor.index is not None):
+        why = f"dimension {position} is the partition dimension, which stays as it is."
         raise refused(tensor, what, why)
 
 
@@ -82,13 +82,7 @@ def indirect(tensor, index, num_elem=None):
 
 def permute(tensor, dims):
     """Dimensions in another order; the partition dimension stays first."""
-    dims = tuple(dims)
-    if sorted(dims) != list(range(len(tensor.settle().shape))):
-        why = f"{list(dims)} does not name each of its dimensions once."
-        raise refused(tensor, "permute", why)
-    if dims[0] != 0:
-        _not_partitions(tensor, 0, "permute")
-    return tensor.derived([tensor.shape[d] for d in dims], [tensor.steps[d] for d in dims])
+    return tensor.permuted(dims)
 
 
 def _of_size_1(tensor, dim: int, what: str) -> int:
@@ -103,7 +97,7 @@ def broadcast(tensor, dim: int, size: int):
     """A dimension of size 1 repeated `size` times."""
     sizes = list(tensor.shape)
     sizes[_of_size_1(tensor, dim, "broadcast")] = size
-    return methods.broadcast_free(tensor, sizes)
+    return tensor.repeated(sizes)
 
 
 def expand_dim(tensor, dim: int):
@@ -119,17 +113,16 @@ def expand_dim(tensor, dim: int):
 
 def squeeze_dim(tensor, dim: int):
     """A dimension of size 1 removed."""
-    position = _of_size_1(tensor, dim, "squeeze_dim")
-    shape, steps = list(tensor.shape), list(tensor.steps)
-    del shape[position], steps[position]
-    return tensor.derived(shape, steps)
+    return tensor.without_axis(_of_size_1(tensor, dim, "squeeze_dim"))
 
 
 def reshape_dim(tensor, dim: int, shape):
     """A dimension split into several; one size may be -1."""
     position = _dimension(tensor, dim, "reshape_dim")
-    size = tensor.shape[position]
-    sizes = methods.with_inferred(size, [int(each) for each in shape])
+    sizes, size = [int(each) for each in shape], tensor.shape[position]
+    if sizes.count(-1) == 1:
+        known = -methods.product(sizes)
+        sizes[sizes.index(-1)] = size // known if known else 0
     if methods.product(sizes) != size or -1 in sizes:
         why = f"{list(shape)} is not the size of dimension {dim}."
         raise refused(tensor, "reshape_dim", why)
@@ -174,7 +167,7 @@ def rearrange(tensor, src_pattern, dst_pattern, fixed_sizes=None):
     if sorted(flat) != sorted(names) or len(set(names)) != len(names):
         why = f"{dst_pattern} does not have the names of {src_pattern}."
         raise refused(tensor, "rearrange", why)
-    result = permute(result, [names.index(name) for name in flat])
+    result = result.permuted([names.index(name) for name in flat])
     for position, entry in enumerate(dst_pattern):
         count = len(_names(entry))
         if count == 0:

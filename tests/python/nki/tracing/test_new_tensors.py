@@ -295,3 +295,17 @@ def test_files_of_constants_that_hold_no_array_are_refused(tmp_path):
     assert f"file '{missing}' cannot be read as an array (.npy): " in constant(missing)
     assert f"file '{text}' cannot be read as an array (.npy): " in constant(str(text))
     assert f"file '{several}' holds several arrays." in constant(several)
+
+
+@pytest.mark.parametrize("view, message", [
+    (lambda t: t.reshape(-2, -96), "cannot reshape tensor 'seen[8, 4, 6]' to [-2, -96]: the number "
+     "of elements differs."),
+    (lambda t: t.reshape((-1, 0)), "cannot reshape tensor 'seen[8, 4, 6]' to [0, 0]: the number of "
+     "elements differs."),
+    (lambda t: t.expand_dims(-9), "expand_dims of 'seen[8, 4, 6]': no dimension can be added at "
+     "-9."),
+    (lambda t: nl.ndarray((2, nl.par_dim(4), 6), nl.float32).permute((1, 0, 2)), "permute of "
+     "'tensor[2, 4, 6]': dimension 1 is the partition dimension, which stays as it is."),
+])  # fmt: skip
+def test_a_shape_that_a_tile_does_not_have_is_refused(view, message):
+    assert error_of(through(view, A.shape), A) == message
