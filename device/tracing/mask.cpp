@@ -69,7 +69,7 @@ void Cut::restrict(Box& box, size_t d, int64_t constant, int64_t step) {
   if (step > 0) {
     box.first[d] = std::max(box.first[d], -floor_quotient(constant, step));
   } else {
-    box.last[d] = std::min(box.last[d], floor_quotient(constant, -step) + 1);
+    box.last[d] = std::min(box.last[d], floor_quotient(-constant, step) + 1);
   }
 }
 
@@ -119,7 +119,7 @@ void Cut::add_box(const std::vector<size_t>& outer, const Sizes& positions, size
   }
   for (const Condition& condition : coupled_) {
     int64_t fixed = condition.constant;
-    for (const size_t d : outer) fixed += condition.steps[d] * positions[d];
+    for (const size_t d : outer) add_product(fixed, condition.steps[d], positions[d]);
     if (condition.steps[inner] != 0) {
       restrict(box, inner, fixed, condition.steps[inner]);
     } else if (fixed < 0) {

@@ -153,12 +153,12 @@ void Subscript::take(const Range& range) {
   check(range, stays);
   note(range.start, stays ? range.step : 0);
   if (is_axis) {
-    if (range.step != 1) refuse_stride(range.step);
+    if (range.step != 1 && range.count > 1) refuse_stride(range.step);
     made_.axis = static_cast<int>(made_.shape.size());
   }
   made_.move(old_, d, range.start);
   int64_t step = 0;
-  add_product(step, old_.steps[d], range.step);
+  add_product(step, old_.steps[d], is_axis ? 1 : range.step);
   if (stays) made_.append(range.count, step);
   ++next_;
 }

@@ -11,6 +11,7 @@ namespace neuron_sim::tracing {
 /// Two loops that expressions of these tests are of, and their trips in the oracle.
 inline Loop outer{.name = "i", .trip_count = 3, .variable = Affine::variable(0)};
 inline Loop inner{.name = "j", .trip_count = 2, .variable = Affine::variable(1)};
+inline const IndexExpression kI = variable(outer), kJ = variable(inner);
 inline const Sizes kTile{4, 5};
 
 /// Calls use(positions) for all positions of a shape, in row-major order.

@@ -7,7 +7,6 @@
 namespace neuron_sim::tracing {
 namespace {
 
-const IndexExpression kI = variable(outer), kJ = variable(inner);
 const char* const kBeyond = "an index expression is beyond 64 bits.";
 
 class DrawnExpression : public testing::TestWithParam<int> {
