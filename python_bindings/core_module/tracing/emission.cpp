@@ -6,7 +6,7 @@
 
 #include "device/base/errors.h"
 #include "device/builder/builder.h"
-#include "python_bindings/core_module/tracing/emitted_calls.h"
+#include "python_bindings/core_module/instructions/python_parameter.h"
 #include "python_bindings/core_module/tracing/objects.h"
 
 namespace nb = nanobind;
@@ -22,16 +22,31 @@ nb::object argument_of(PyObject* operand) {
   return nb::borrow(operand);
 }
 
+/// Emits a call without its method; false when an argument is of another kind than emit_plain
+/// takes.
+bool emit_without_method(TraceObject* trace, Builder& builder, const InstructionObject* instruction,
+                         Objects given) {
+  std::array<EmittedCalls::Argument, kMostArguments> arguments;
+  for (size_t i = 0; i < given.size(); ++i) arguments[i] = {given[i], plain_view(given[i])};
+  const auto accumulate = static_cast<size_t>(instruction->accumulate_at);  // huge without one
+  const bool has_mode = accumulate >= given.size() || given[accumulate] != Py_None;
+  if (trace->calls == nullptr) trace->calls = std::make_unique<HeldCalls>();
+  return trace->calls->calls.emit(
+      builder, {instruction, trace->line.ptr(), {arguments.data(), given.size()}, has_mode},
+      [&] { return instruction->emit_plain(builder, given.data(), given.size()); },
+      [&](size_t place) {
+        auto& held = trace->calls->held[place];
+        for (size_t i = 0; i < held.size(); ++i) {
+          held[i] = i < given.size() ? nb::borrow(given[i]) : nb::object();
+        }
+      });
+}
+
 /// method(*arguments), of which the first is the builder.
 void call_method_of(TraceObject* trace, const InstructionObject* instruction, Objects arguments) {
   Builder* builder = instruction->emit_plain == nullptr ? nullptr : open_builder(arguments[0]);
-  if (builder != nullptr && trace->calls == nullptr)
-    trace->calls = std::make_unique<EmittedCalls>();
-  if (builder != nullptr &&
-      trace->calls->emit(*builder,
-                         {instruction, trace->line, arguments.data() + 1, arguments.size() - 1})) {
+  if (builder != nullptr && emit_without_method(trace, *builder, instruction, arguments.subspan(1)))
     return;
-  }
   PyObject* method = instruction->method;
   const auto result =
       nb::steal(PyObject_Vectorcall(method, arguments.data(), arguments.size(), nullptr));

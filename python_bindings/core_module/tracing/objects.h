@@ -227,7 +227,7 @@ extern PyMethodDef plain_calls[];
 bool is_allocated(const TraceObject* trace);
 
 // emission.cpp
-inline constexpr size_t kMostOperands = 16;
+inline constexpr size_t kMostOperands = kMostArguments - 2;  ///< beside dst and `accumulate`
 inline InstructionObject* as_instruction(PyObject* object) {
   return static_cast<InstructionObject*>(object);
 }

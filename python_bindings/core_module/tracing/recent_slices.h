@@ -1,8 +1,6 @@
 #pragma once
 // The parts of tensors that a trace made not long ago.
 
-#include <array>
-
 #include "python_bindings/core_module/tracing/objects.h"
 
 namespace neuron_sim::tracing {
@@ -11,7 +9,7 @@ namespace neuron_sim::tracing {
 /// is a key of numbers: append() is false for what may mean something else another time.
 class Part {
  public:
-  explicit Part(PyObject* of) : tensor_(of) {}
+  explicit Part(PyObject* of) : tensor_(of) { key_.append_address(of); }
 
   /// Appends a number, None, `...`, a slice, an index expression, nl.ds or a tuple of them.
   bool append(PyObject* item);
@@ -23,15 +21,9 @@ class Part {
   void keep(PyObject* made, PyObject* index) const;
 
  private:
-  bool append(int64_t number);
-  bool append(const IndexExpression& expression);
-  std::span<const int64_t> key() const { return {numbers_.data(), count_}; }
-
   PyObject* tensor_;
   TraceObject* trace_ = nullptr;
-  size_t first_ = 0;  ///< of the places that it may be at
-  size_t count_ = 0;
-  std::array<int64_t, 64> numbers_;
+  PartKey key_;
 };
 
 }  // namespace neuron_sim::tracing

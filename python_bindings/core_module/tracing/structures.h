@@ -11,15 +11,11 @@
 #include <span>
 #include <vector>
 
+#include "device/tracing/emitted_calls.h"
+#include "device/tracing/recent_keys.h"
 #include "device/tracing/tensor_view.h"
 
-namespace neuron_sim {
-class Builder;
-}
-
 namespace neuron_sim::tracing {
-
-class EmittedCalls;
 
 /// A field of an object of Python: a reference that the object owns. Memory of zeros, in which
 /// Python makes objects, is one to nothing.
@@ -93,17 +89,20 @@ struct PendingObject : Object<PendingFields> {
   char in_psum;
 };
 
-/// Parts of tensors that a trace remembers: the latest kPlaces of each set, to which hashes lead.
-inline constexpr size_t kPartSets = 32, kPartPlaces = 4;
 struct TraceFields {
   Owned builder, pending, line, loops, scopes, open_scopes, allocation, unshadowed;
-  /// Of each part of a tensor: the tensor, the index, the part.
-  std::array<std::array<Owned, 3>, kPartSets * kPartPlaces> parts;
+  /// Of each part of a tensor in `keys`: the tensor, the index, the part.
+  std::array<std::array<Owned, 3>, RecentKeys::kCount> parts;
+};
+/// Calls with the objects that they know by their addresses.
+struct HeldCalls {
+  EmittedCalls calls;
+  std::array<std::array<nanobind::object, kMostArguments>, EmittedCalls::kCount> held;
 };
 /// What a trace remembers beside objects that may refer to it.
 struct TraceMemory {
-  std::array<std::vector<int64_t>, kPartSets * kPartPlaces> keys;  ///< of `parts`
-  std::unique_ptr<EmittedCalls> calls;
+  RecentKeys keys;
+  std::unique_ptr<HeldCalls> calls;
 };
 /// The state of a trace that every instruction needs.
 struct TraceObject : Object<TraceFields, TraceMemory> {

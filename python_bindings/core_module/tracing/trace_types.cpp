@@ -4,7 +4,6 @@
 #include "device/builder/builder.h"
 #include "python_bindings/core_module/instructions/instruction_methods.h"
 #include "python_bindings/core_module/instructions/python_parameter.h"
-#include "python_bindings/core_module/tracing/emitted_calls.h"
 #include "python_bindings/core_module/tracing/objects.h"
 #include "python_bindings/core_module/tracing/python_types.h"
 
@@ -34,6 +33,7 @@ int initialise_trace(PyObject* self, PyObject*, PyObject*) {
 
 void forget_parts(PyObject* self, PyObject*) {
   const auto dropped = std::move(as_trace(self)->parts);
+  as_trace(self)->keys = {};
 }
 
 /// Instruction(method, accumulate_at=-1)
