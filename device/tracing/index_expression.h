@@ -23,7 +23,9 @@ using Sizes = InplaceVector<int64_t, kMaximumDimensions>;
 struct Loop {
   std::string name;
   int64_t trip_count = 1;
-  Affine variable;  ///< the builder's
+  Affine variable;         ///< the builder's
+  bool is_affine = false;  ///< its iterations have no order
+  int64_t opened_at = 0;   ///< number of uses of tensors until then
 };
 
 /// A number is beyond 64 bits. Python's OverflowError.

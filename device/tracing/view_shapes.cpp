@@ -18,8 +18,6 @@ int64_t element_count(std::span<const int64_t> sizes) {
 
 namespace {
 
-std::span<const int64_t> span_of(const Sizes& sizes) { return {sizes.begin(), sizes.size()}; }
-
 [[noreturn]] void refuse(const TensorView& view, const char* what, const std::string& why,
                          ErrorKind kind = ErrorKind::kValue) {
   fail(text(what, " of '", kTensorName, text_of(view.shape), "': ", why), kind);
@@ -56,17 +54,17 @@ void infer_size(Sizes& sizes, int64_t count) {
   if (std::count(sizes.begin(), sizes.end(), -1) != 1) return;
   int64_t& size = *std::find(sizes.begin(), sizes.end(), -1);
   size = 1;
-  const int64_t known = element_count(span_of(sizes));
+  const int64_t known = element_count(sizes);
   size = known > 0 ? count / known : 0;
 }
 
 /// Where the partition dimension is in a new shape: after the same number of blocks.
 size_t place_of_partitions(const TensorView& view, const Sizes& sizes) {
   const auto axis = static_cast<size_t>(view.axis);
-  const int64_t blocks = element_count(span_of(view.shape).first(axis));
+  const int64_t blocks = element_count(std::span<const int64_t>(view.shape).first(axis));
   for (size_t d = 0; d < sizes.size(); ++d) {
     const bool is_there = sizes[d] == view.shape[axis];
-    if (is_there && element_count(span_of(sizes).first(d)) == blocks) return d;
+    if (is_there && element_count(std::span<const int64_t>(sizes).first(d)) == blocks) return d;
   }
   refuse_shape(
       view, sizes,
@@ -76,10 +74,10 @@ size_t place_of_partitions(const TensorView& view, const Sizes& sizes) {
 }  // namespace
 
 TensorView reshaped(const TensorView& view, Sizes sizes) {
-  const int64_t count = element_count(span_of(view.shape));
+  const int64_t count = element_count(view.shape);
   infer_size(sizes, count);
   const bool is_shape = std::all_of(sizes.begin(), sizes.end(), [](int64_t n) { return n >= 0; });
-  if (!is_shape || element_count(span_of(sizes)) != count) {
+  if (!is_shape || element_count(sizes) != count) {
     refuse_shape(view, sizes, "the number of elements differs.");
   }
   TensorView result = view;
@@ -96,12 +94,13 @@ TensorView reshaped(const TensorView& view, Sizes sizes) {
   };
   const auto before = static_cast<size_t>(std::max(view.axis, 0));
   const auto own = static_cast<size_t>(std::max(result.axis, 0));
+  const std::span<const int64_t> wanted(sizes);
   result.steps = {};
-  bool has_steps = append_steps(dimensions(0, before), span_of(sizes).first(own), result.steps);
+  bool has_steps = append_steps(dimensions(0, before), wanted.first(own), result.steps);
   if (view.axis >= 0) result.steps.push_back(view.steps[before]);
   const size_t partitions = view.axis >= 0 ? 1 : 0;
   has_steps = has_steps && append_steps(dimensions(before + partitions, view.shape.size()),
-                                        span_of(sizes).subspan(own + partitions), result.steps);
+                                        wanted.subspan(own + partitions), result.steps);
   if (!has_steps) refuse_shape(view, sizes, "its elements are not adjacent in memory.");
   return result;
 }

@@ -1,9 +1,6 @@
 // Assignments and sums of results that are not emitted yet: straight into their target.
 
-#include <algorithm>
-#include <functional>
-#include <numeric>
-
+#include "device/tracing/loop_writes.h"
 #include "python_bindings/core_module/tracing/integers.h"
 #include "python_bindings/core_module/tracing/objects.h"
 
@@ -39,26 +36,6 @@ void check_product(TraceObject* trace, PyObject* storage, bool accumulates) {
   must(banks.is_valid());
   if (PyDict_CheckExact(banks.ptr()) && PyDict_GET_SIZE(banks.ptr()) == 0) return;
   allocation.attr("check_product")(nb::handle(storage), accumulates);
-}
-
-/// Whether the address of a tensor depends on a loop, or on run-time values.
-bool depends_on(const TensorObject* tensor, const LoopObject* loop) {
-  const auto names = [loop](const Position& address) {
-    return std::any_of(address.terms.begin(), address.terms.end(),
-                       [loop](const Term& term) { return term.loop == loop; });
-  };
-  return !is_absent(tensor->index) || !is_absent(tensor->at_register) || names(tensor->start) ||
-         names(tensor->partition);
-}
-
-int64_t product(const Sizes& sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
-}
-
-/// Whether a tensor is all of a tile.
-bool covers_tile(const TensorObject* tensor, const StorageObject* storage) {
-  return tensor->axis >= 0 && is_absent(tensor->index) &&
-         product(tensor->shape) == product(sizes_of(storage->shape));
 }
 
 /// Emits what is pending into `target`. `accumulate`: of a product, as emit_pending() takes it.
@@ -121,12 +98,16 @@ LoopObject* shared_loop(const TraceObject* trace, PyObject* target) {
   if (!trace->is_old) return nullptr;
   const TensorObject* tensor = as_tensor(target);
   const StorageObject* storage = storage_of(target);
+  const bool has_index = !is_absent(tensor->index);
+  const bool is_dynamic = has_index || !is_absent(tensor->at_register);
   for (Py_ssize_t i = PyList_GET_SIZE(loops) - 1; i >= 0; --i) {
     auto* loop = static_cast<LoopObject*>(PyList_GET_ITEM(loops, i));
-    if (storage->made_at >= loop->opened_at || storage->last_use > loop->opened_at) return nullptr;
-    const bool is_affine = PyUnicode_CompareWithASCIIString(loop->kind, "affine") == 0;
-    if (!is_affine || depends_on(tensor, loop)) continue;
-    return covers_tile(tensor, storage) && !is_allocated(trace) ? nullptr : loop;
+    const LoopWrite write =
+        write_in(*loop, *tensor, is_dynamic, {storage->made_at, storage->last_use});
+    if (write == LoopWrite::kFresh) return nullptr;
+    if (write == LoopWrite::kElsewhere) continue;
+    const bool is_whole = !has_index && covers_tile(*tensor, sizes_of(storage->shape));
+    return is_whole && !is_allocated(trace) ? nullptr : loop;
   }
   return nullptr;
 }

@@ -10,8 +10,6 @@ namespace nb = nanobind;
 namespace neuron_sim::tracing {
 namespace {
 
-std::span<const int64_t> span_of_sizes(const Sizes& sizes) { return {sizes.begin(), sizes.size()}; }
-
 /// The tensor whose view is make(view of this one), after the checks of what was indexed before.
 template <class Make>
 nb::object with_shape(PyObject* self, Make make) {
@@ -35,8 +33,7 @@ nb::object tensor_broadcast_to(PyObject* self, PyObject* sizes) {
 
 nb::object tensor_with_new_axes(PyObject* self, PyObject* axes) {
   const Sizes places = sizes_of(axes);
-  return with_shape(
-      self, [&](const TensorView& view) { return with_new_axes(view, span_of_sizes(places)); });
+  return with_shape(self, [&](const TensorView& view) { return with_new_axes(view, places); });
 }
 
 nb::object tensor_without_axis(PyObject* self, PyObject* axis) {
@@ -53,7 +50,7 @@ nb::object tensor_permuted(PyObject* self, PyObject* order) {
   const Sizes dimensions = sizes_of(order);
   return with_shape(self, [&](const TensorView& view) {
     const bool has_index = !is_absent(as_tensor(self)->index);
-    return permuted(view, span_of_sizes(dimensions), has_index ? 0 : view.axis);
+    return permuted(view, dimensions, has_index ? 0 : view.axis);
   });
 }
 

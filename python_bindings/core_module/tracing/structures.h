@@ -41,9 +41,7 @@ struct LoopFields {
   Owned key, kind;
 };
 /// A counted loop whose variable is symbolic: start + step * (0 .. trip_count - 1).
-struct LoopObject : Object<LoopFields, Loop> {
-  long long opened_at;  ///< number of uses of tensors until then
-};
+using LoopObject = Object<LoopFields, Loop>;
 
 /// These own references to the loops that they name, and so does a tensor.
 using ExpressionObject = Object<Nothing, IndexExpression>;

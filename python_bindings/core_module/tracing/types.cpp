@@ -21,7 +21,8 @@ int initialise_loop(PyObject* self, PyObject* arguments, PyObject*) {
   must(PyArg_ParseTuple(arguments, "OUULO", &key, &name, &kind, &trip_count, &affine) != 0);
   auto* loop = static_cast<LoopObject*>(self);
   loop->value() = {nb::cast<std::string>(nb::handle(name)), trip_count,
-                   nb::cast<Affine>(nb::handle(affine))};
+                   nb::cast<Affine>(nb::handle(affine)),
+                   PyUnicode_CompareWithASCIIString(kind, "affine") == 0};
   set_field(loop->key, key);
   set_field(loop->kind, kind);
   return 0;
