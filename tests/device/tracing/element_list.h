@@ -60,4 +60,17 @@ inline bool has_steps(const ElementList& list) {
   return result;
 }
 
+/// Whether the checks of a view hold in one iteration.
+inline bool holds(const TensorView& view, int64_t i, int64_t j) {
+  bool result = true;
+  for (const IndexCheck& check : view.checks) {
+    for_positions(view.shape, [&](const Sizes& p) {
+      int64_t index = at(check.start, i, j);
+      for (size_t d = 0; d < check.steps.size(); ++d) index += check.steps[d] * p[d];
+      result = result && index >= 0 && index < check.size;
+    });
+  }
+  return result;
+}
+
 }  // namespace neuron_sim::tracing

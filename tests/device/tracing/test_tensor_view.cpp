@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/device/tracing/evaluation.h"
+#include "tests/device/tracing/element_list.h"
 
 namespace neuron_sim::tracing {
 namespace {
@@ -17,19 +17,6 @@ std::pair<int64_t, int64_t> element(const TensorView& view, const Sizes& positio
   for (size_t d = 0; d < positions.size(); ++d) {
     (static_cast<int>(d) == view.axis ? result.first : result.second) +=
         view.steps[d] * positions[d];
-  }
-  return result;
-}
-
-/// Whether the checks of a view hold in one iteration.
-bool holds(const TensorView& view, int64_t i, int64_t j) {
-  bool result = true;
-  for (const IndexCheck& check : view.checks) {
-    for_positions(view.shape, [&](const Sizes& p) {
-      int64_t index = at(check.start, i, j);
-      for (size_t d = 0; d < check.steps.size(); ++d) index += check.steps[d] * p[d];
-      result = result && index >= 0 && index < check.size;
-    });
   }
   return result;
 }
