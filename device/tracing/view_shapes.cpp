@@ -28,6 +28,11 @@ namespace {
             ": ", why));
 }
 
+/// The first of the free dimensions, which in HBM all of them are.
+size_t first_free(const TensorView& view) {
+  return view.axis < 0 ? 0 : static_cast<size_t>(view.axis) + 1;
+}
+
 /// Appends the steps of dimensions first .. last - 1 of `sizes` over the elements of some
 /// dimensions; false when those are not adjacent as the sizes need them.
 bool append_steps(std::vector<Dimension> from, std::span<const int64_t> sizes, Sizes& steps) {
@@ -107,7 +112,7 @@ TensorView reshaped(const TensorView& view, Sizes sizes) {
 
 TensorView broadcast_to(const TensorView& view, const Sizes& sizes) {
   const size_t rank = view.shape.size();
-  const auto lead = static_cast<size_t>(view.axis + 1);
+  const size_t lead = first_free(view);
   const size_t missing = sizes.size() - std::min(rank, sizes.size());
   TensorView result = view;
   result.shape = sizes;
@@ -214,7 +219,7 @@ TensorView reinterpreted(const TensorView& view, int64_t old_bytes, int64_t new_
 
 bool is_contiguous(const TensorView& view) {
   int64_t step = 1;
-  for (size_t d = view.shape.size(); d-- > static_cast<size_t>(view.axis + 1);) {
+  for (size_t d = view.shape.size(); d-- > first_free(view);) {
     if (view.shape[d] != 1 && view.steps[d] != step) return false;
     step = saturated_product(step, view.shape[d]);
   }
