@@ -22,8 +22,8 @@ class EmittedCalls {
   static constexpr size_t kSets = 64, kPlaces = 4, kCount = kSets * kPlaces;
 
   struct Argument {
-    const void* object = nullptr;
-    const View* view = nullptr;  ///< null of an object that is none
+    const void* object;
+    const View* view;  ///< null of an object that is none
   };
   struct Call {
     const void* instruction;

@@ -6,16 +6,6 @@
 
 namespace neuron_sim::tracing {
 
-bool PartKey::append(int64_t number) {
-  if (count_ == numbers_.size()) return false;
-  numbers_[count_++] = number;
-  return true;
-}
-
-bool PartKey::append_address(const void* address) {
-  return append(static_cast<int64_t>(reinterpret_cast<intptr_t>(address)));
-}
-
 bool PartKey::append(const IndexExpression& expression) {
   const auto append_all = [this](const Sizes& sizes) {
     return append(static_cast<int64_t>(sizes.size())) &&

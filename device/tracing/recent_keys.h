@@ -16,9 +16,15 @@ class PartKey {
  public:
   static constexpr size_t kCapacity = 64;
 
-  /// False when the key is full.
-  bool append(int64_t number);
-  bool append_address(const void* address);
+  /// False when the key is full. Inline: it runs dozens of times per traced instruction.
+  bool append(int64_t number) {
+    if (count_ == numbers_.size()) return false;
+    numbers_[count_++] = number;
+    return true;
+  }
+  bool append_address(const void* address) {
+    return append(static_cast<int64_t>(reinterpret_cast<intptr_t>(address)));
+  }
   /// All that makes an expression another one: its loops by their addresses.
   bool append(const IndexExpression& expression);
   std::span<const int64_t> numbers() const { return {numbers_.data(), count_}; }
