@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
-#include "device/analysis/instance_history.h"
 #include "device/base/interruption.h"
 #include "device/compiler/line/access_pattern.h"
 #include "device/compiler/line/meetings.h"
@@ -81,7 +81,7 @@ Histories number_histories(const StraightLine& line) {
   return result;
 }
 
-/// What the meetings order, by consumer.
+/// What the meetings order.
 std::vector<Edge> orders_of_meetings(const StraightLine& line) {
   std::vector<Edge> edges = meeting_edges(line);
   std::optional<uint32_t> last;
@@ -90,55 +90,64 @@ std::vector<Edge> orders_of_meetings(const StraightLine& line) {
     if (last) edges.push_back({i, *last});
     last = i;
   }
-  std::sort(edges.begin(), edges.end(),
-            [](const Edge& a, const Edge& b) { return a.consumer < b.consumer; });
   return edges;
 }
 
 }  // namespace
 
+InstanceWaits::InstanceWaits(GroupHistories histories, std::vector<Edge> edges)
+    : histories_(std::move(histories)), edges_(std::move(edges)) {
+  std::sort(edges_.begin(), edges_.end(),
+            [](const Edge& a, const Edge& b) { return a.consumer < b.consumer; });
+}
+
+const std::vector<uint32_t>& InstanceWaits::complete() {
+  poll_interruption();
+  for (const Access& access : accesses_) {
+    histories_.collect(access.history, access.region, access.reads, access.writes, sources_);
+  }
+  for (const Access& access : accesses_) {
+    histories_.record(access.history, access.region, access.writes, instance_);
+  }
+  for (; edge_ < edges_.size() && edges_[edge_].consumer == instance_; ++edge_) {
+    sources_.push_back(edges_[edge_].producer);
+  }
+  if (sources_.size() > 1) {
+    std::sort(sources_.begin(), sources_.end());
+    sources_.erase(std::unique(sources_.begin(), sources_.end()), sources_.end());
+  }
+  std::erase(sources_, instance_++);
+  accesses_.clear();
+  completed_.swap(sources_);
+  sources_.clear();
+  return completed_;
+}
+
 Dependences::Dependences(const StraightLine& line) : first_(line.instructions.size() + 1) {
   Histories histories = number_histories(line);
-  GroupHistories accesses(std::move(histories.on_chip));
-  const std::vector<Edge> orders = orders_of_meetings(line);
-  auto order = orders.begin();
-  std::vector<uint32_t> sources;
+  InstanceWaits waits(GroupHistories(std::move(histories.on_chip)), orders_of_meetings(line));
   std::optional<uint32_t> collective;  // the last one
-  const auto history_of = [&](const StraightOperand& operand) {
-    return operand.present() ? histories.of[static_cast<size_t>(operand.tile)] : kNoHistory;
-  };
   for (uint32_t i = 0; i < line.instructions.size(); ++i) {
-    poll_interruption();
-    sources.clear();
     for (const StraightOperand& operand : line.operands_of(line.instructions[i])) {
-      const int32_t history = history_of(operand);
+      if (!operand.present()) continue;
+      const int32_t history = histories.of[static_cast<size_t>(operand.tile)];
       if (history == kOneWrite) {
         const OnlyWrite& write = histories.writes[static_cast<size_t>(operand.tile)];
-        const bool waits = write.operand != nullptr && write.instance != i &&
-                           (is_same_access(*write.operand, operand) ||
-                            overlap(line.region_of(*write.operand), line.region_of(operand)));
-        if (waits) sources.push_back(write.instance);
+        const bool waits_for_it =
+            write.operand != nullptr && write.instance != i &&
+            (is_same_access(*write.operand, operand) ||
+             overlap(line.region_of(*write.operand), line.region_of(operand)));
+        if (waits_for_it) waits.wait_for(write.instance);
       }
       if (history < 0) continue;
-      accesses.collect(static_cast<size_t>(history), line.region_of(operand), operand.reads(),
-                       operand.writes(), sources);
-    }
-    for (const StraightOperand& operand : line.operands_of(line.instructions[i])) {
-      const int32_t history = history_of(operand);
-      if (history < 0) continue;
-      accesses.record(static_cast<size_t>(history), line.region_of(operand), operand.writes(), i);
-    }
-    for (; order != orders.end() && order->consumer == i; ++order) {
-      sources.push_back(order->producer);
+      waits.access(static_cast<size_t>(history), line.region_of(operand), operand.reads(),
+                   operand.writes());
     }
     if (is_collective(line.instructions[i])) {
-      if (collective) sources.push_back(*collective);
+      if (collective) waits.wait_for(*collective);
       collective = i;
     }
-    if (sources.size() > 1) {
-      std::sort(sources.begin(), sources.end());
-      sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
-    }
+    const std::vector<uint32_t>& sources = waits.complete();
     sources_.insert(sources_.end(), sources.begin(), sources.end());
     first_[i + 1] = sources_.size();
   }

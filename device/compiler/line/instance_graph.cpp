@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 
-#include "device/analysis/instance_history.h"
-#include "device/base/interruption.h"
 #include "device/builder/hazard_groups.h"
+#include "device/compiler/line/dependences.h"
 #include "device/compiler/line/meetings.h"
 
 namespace neuron_sim {
@@ -90,13 +88,6 @@ class LineGroups {
   int32_t count_ = 0, tensors_count_ = 0;
 };
 
-/// One present operand of an instance whose tile has a history.
-struct HistoryAccess {
-  size_t group;
-  Region region;
-  bool reads, writes;
-};
-
 /// Successors by instance, of edges in the order of their consumers.
 void list_successors(const std::vector<Edge>& edges, InstanceGraph& graph) {
   graph.first_successor.assign(graph.waits.size() + 1, 0);
@@ -133,20 +124,11 @@ std::vector<Edge> program_edges(const StraightLine& line, bool alone) {
 
 InstanceGraph instance_graph(const StraightLine& line, const std::vector<int64_t>& addresses) {
   const LineGroups groups(line, addresses);
-  GroupHistories histories = groups.histories();
-  std::vector<Edge> orders = program_edges(line, true);
-  std::stable_sort(orders.begin(), orders.end(),
-                   [](const Edge& a, const Edge& b) { return a.consumer < b.consumer; });
-  auto order = orders.begin();
+  InstanceWaits waits(groups.histories(), program_edges(line, true));
   InstanceGraph graph;
   graph.waits.reserve(line.instructions.size());
   std::vector<Edge> edges;
-  std::vector<uint32_t> sources;
-  std::vector<HistoryAccess> accesses;  // of one instance
   for (uint32_t i = 0; i < line.instructions.size(); ++i) {
-    poll_interruption();
-    sources.clear();
-    accesses.clear();
     const StraightInstruction& instance = line.instructions[i];
     const auto operands = line.operands_of(instance);
     const bool keeps = may_keep_bytes(instance.instruction, line.attributes_of(instance));
@@ -158,23 +140,10 @@ InstanceGraph instance_graph(const StraightLine& line, const std::vector<int64_t
       if (address >= 0) region.low += address - line.tile_of(operand).address;
       const Direction direction =
           keeps ? direction_in_program(line, instance, o) : operand.direction;
-      accesses.push_back({static_cast<size_t>(groups.of(operand.tile)), region,
-                          direction != Direction::kWrite, direction != Direction::kRead});
+      waits.access(static_cast<size_t>(groups.of(operand.tile)), region,
+                   direction != Direction::kWrite, direction != Direction::kRead);
     }
-    for (const HistoryAccess& access : accesses) {
-      histories.collect(access.group, access.region, access.reads, access.writes, sources);
-    }
-    for (const HistoryAccess& access : accesses) {
-      histories.record(access.group, access.region, access.writes, i);
-    }
-    for (; order != orders.end() && order->consumer == i; ++order) {
-      sources.push_back(order->producer);
-    }
-    if (sources.size() > 1) {
-      std::sort(sources.begin(), sources.end());
-      sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
-    }
-    std::erase(sources, i);
+    const std::vector<uint32_t>& sources = waits.complete();
     graph.waits.push_back(static_cast<int32_t>(sources.size()));
     for (const uint32_t source : sources) edges.push_back({i, source});
   }
