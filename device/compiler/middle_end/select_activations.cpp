@@ -4,6 +4,7 @@
 #include <bit>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "device/base/errors.h"
@@ -36,6 +37,7 @@ std::optional<ScaleAndBias> scale_and_bias_of(std::span<const Attribute> attribu
 bool become(StraightLine& line, StraightInstruction& instance, const Draft& form,
             std::span<const Operand> operands) {
   while (!operands.back().present()) operands = operands.first(operands.size() - 1);
+  const size_t kept_operands = line.operands.size(), kept_attributes = line.attributes.size();
   StraightInstruction changed = instance;
   Instruction& instruction = changed.instruction;
   instruction.type = form.type;
@@ -44,7 +46,11 @@ bool become(StraightLine& line, StraightInstruction& instance, const Draft& form
   instruction.first_attribute = static_cast<uint32_t>(line.attributes.size());
   instruction.attribute_count = static_cast<uint8_t>(form.attributes.size());
   line.attributes.insert(line.attributes.end(), form.attributes.begin(), form.attributes.end());
-  if (!renew_demand_if_legal(line, changed)) return false;
+  if (!renew_demand_if_legal(line, changed)) {
+    line.operands.resize(kept_operands);
+    line.attributes.resize(kept_attributes);
+    return false;
+  }
   instance = changed;
   return true;
 }
@@ -55,22 +61,40 @@ class Constants {
   Constants(StraightLine& line, std::vector<StraightInstruction>& instructions)
       : line_(line), instructions_(instructions) {}
 
-  /// The number, once for each partition of `data`, which `reader` reads.
-  Operand column(double number, const Operand& data, const StraightInstruction& reader) {
+  /// The number, once for each partition of `data`.
+  Operand column(double number, const Operand& data) {
     const auto [column, is_new] = columns_.try_emplace(std::bit_cast<uint64_t>(number));
+    TileId& tile = column->second.tile;
     if (is_new) {
-      column->second = add_version(line_, data.tile);
+      tile = add_version(line_, data.tile);
       line_.tiles.back() = Tile{.label = text("constant ", number),
                                 .memory = MemoryKind::kSbuf,
                                 .partitions = partitions_,
                                 .bytes = itemsize(Dtype::kFloat32),
                                 .core = line_.tile_of(data).core};
-      set(number, column->second, reader);
     }
-    return operand(column->second, Direction::kRead, data.start_partition, data.partitions);
+    return operand(tile, Direction::kRead, data.start_partition, data.partitions);
+  }
+
+  /// Fills the column of the number, outside of all loops, unless it is filled.
+  void fill(double number, const StraightInstruction& reader) {
+    Column& column = columns_.at(std::bit_cast<uint64_t>(number));
+    if (std::exchange(column.is_filled, true)) return;
+    StraightInstruction memset = reader;
+    memset.nest = static_cast<uint32_t>(line_.nests.size());
+    line_.nests.emplace_back();
+    const Operand dst = operand(column.tile, Direction::kWrite, 0, partitions_);
+    require(become(line_, memset, Memset{.dst = {}, .value = number}.draft(), {&dst, 1}),
+            "a column of SBUF can be set to any number");
+    instructions_.push_back(memset);
   }
 
  private:
+  struct Column {
+    TileId tile{};
+    bool is_filled = false;
+  };
+
   Operand operand(TileId tile, Direction direction, int32_t start, int32_t partitions) const {
     Operand operand{.tile = tile,
                     .memory = MemoryKind::kSbuf,
@@ -84,21 +108,10 @@ class Constants {
     return operand;
   }
 
-  /// Fills a column, outside of all loops.
-  void set(double number, TileId tile, const StraightInstruction& reader) {
-    StraightInstruction memset = reader;
-    memset.nest = static_cast<uint32_t>(line_.nests.size());
-    line_.nests.emplace_back();
-    const Operand dst = operand(tile, Direction::kWrite, 0, partitions_);
-    require(become(line_, memset, Memset{.value = number}.draft(), {&dst, 1}),
-            "a column of SBUF can be set to any number");
-    instructions_.push_back(memset);
-  }
-
   StraightLine& line_;
   std::vector<StraightInstruction>& instructions_;
   const int32_t partitions_ = static_cast<int32_t>(line_.architecture->limits.partitions);
-  std::map<uint64_t, TileId> columns_;  ///< by the bits of their number
+  std::map<uint64_t, Column> columns_;  ///< by the bits of their number
 };
 
 /// Makes the instance an activation where one computes the same.
@@ -122,9 +135,8 @@ void select(StraightLine& line, StraightInstruction& instance, Constants& consta
   Activate form;
   form.scale = number_of(stages->scale, operands[Activate::kScale]).value_or(1);
   const auto bias = number_of(stages->bias, operands[Activate::kBias]);
-  if (!become(line, instance, form.draft(), operands) || !bias) return;
-  operands[Activate::kBias] = constants.column(*bias, operands[Activate::kData], instance);
-  require(become(line, instance, form.draft(), operands), "an activation adds a column");
+  if (bias) operands[Activate::kBias] = constants.column(*bias, operands[Activate::kData]);
+  if (become(line, instance, form.draft(), operands) && bias) constants.fill(*bias, instance);
 }
 
 }  // namespace

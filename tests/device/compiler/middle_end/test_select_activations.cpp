@@ -2,6 +2,7 @@
 
 #include "device/builder/builder.h"
 #include "device/compiler/passes.h"
+#include "device/isa/activation/activation.h"
 #include "device/isa/dma/dma_copy.h"
 #include "device/isa/elementwise/tensor_scalar.h"
 #include "tests/device/compiler/compare_runs.h"
@@ -100,6 +101,17 @@ TEST(SelectActivations, ANumberThatIsAddedIsSetOnceForAllPartitionsAndIterations
   EXPECT_EQ(bytes_after(program), bytes_after(compiled));
   EXPECT_EQ(instructions_named(*compiled, "activation").size(), 12U);
   EXPECT_EQ(instructions_named(*compiled, "memset").size(), 2U);
+}
+
+TEST(SelectActivations, AChangedInstanceHasTheOnlyNewOperandsAndARefusedOneNone) {
+  for (const bool refused : {false, true}) {
+    const AluOp op = refused ? AluOp::kSubtract : AluOp::kAdd;
+    StraightLine line = *unroll(*Scalings{.op0 = op}.program()).line;
+    const size_t before = line.operands.size();
+    select_activations(line);
+    // Of each sum the result, the data and the column, which one memset fills.
+    EXPECT_EQ(line.operands.size() - before, refused ? 0U : 4 * (Activate::kBias + 1) + 1);
+  }
 }
 
 TEST(SelectActivations, WhatAnActivationDoesNotComputeStaysOnVector) {
