@@ -1,6 +1,7 @@
 #include "device/compiler/dump.h"
 
 #include <cstdio>
+#include <set>
 
 #include "device/base/settings.h"
 
@@ -19,9 +20,22 @@ void check_dump_request(std::string_view request) {
   }
 }
 
+std::string taken_by(const Pass& pass, const StraightLine& line) {
+  std::set<uint32_t> statements;
+  for (const StraightInstruction& each : line.instructions) statements.insert(each.statement);
+  if (line.instructions.size() == statements.size()) return "";
+  constexpr const char* kReasons[] = {
+      "it compares instances of several iterations", "tiles get a version in each iteration",
+      "each iteration has places and a time of its own",
+      "other passes need them unrolled, what it does is alike in all iterations"};
+  return text(pass.name, " took ", line.instructions.size(), " instances of ", statements.size(),
+              " instructions: ", kReasons[static_cast<size_t>(pass.iterations)], ".\n");
+}
+
 void dump(const Pass& pass, const StraightLine& line) {
   if (!is_dumped("", pass.name)) return;
-  const std::string printed = text("after ", pass.name, ": ", listing(*lower(line)));
+  const std::string printed =
+      text(taken_by(pass, line), "after ", pass.name, ": ", listing(*lower(line)));
   std::fputs(printed.c_str(), stderr);
 }
 

@@ -31,8 +31,12 @@ void check_dump_of(std::string_view request, std::string_view prefix, const Pass
 /// The same for the compiler's passes; requests for graphs are checked where graphs are built.
 void check_dump_request(std::string_view request);
 
-/// Prints the program to stderr when dump_request() selects this pass. A program that is compiled
-/// several times (it does not fit, or in two ways) is printed each time.
+/// One sentence, on a line: how many instances the pass took, and why not a loop's body once; empty
+/// for a line whose instructions have one instance each.
+std::string taken_by(const Pass& pass, const StraightLine& line);
+
+/// Prints that and the program to stderr when dump_request() selects this pass. A program that is
+/// compiled several times (it does not fit, or in two ways) is printed each time.
 void dump(const Pass& pass, const StraightLine& line);
 
 }  // namespace neuron_sim

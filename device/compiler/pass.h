@@ -48,6 +48,14 @@ struct Keeps {
   bool stores = true;      ///< as many bytes of every argument are written
 };
 
+/// Why a pass takes the iterations of a loop one by one; taken_by() in dump.cpp has the words.
+enum class Iterations : uint8_t {
+  kTogether,  ///< it compares instances of several iterations, which may share bytes
+  kVersions,  ///< tiles get a version in each iteration
+  kPlaced,    ///< each iteration has places and a time of its own
+  kAlike,     ///< it need not: what it does to an instruction is alike in all iterations
+};
+
 /// One pass: a row of the pipeline.
 struct Pass {
   const char* name;
@@ -56,6 +64,7 @@ struct Pass {
   Keeps keeps;
   /// False when the chip has no room for the result; the line is then unchanged.
   bool (*run)(StraightLine& line, PassState& state);
+  Iterations iterations = Iterations::kTogether;
   /// Its turn among the passes that keep tiles longer, when the chip cannot hold what they keep;
   /// 0: it never gives way.
   int gives_way = 0;
