@@ -10,6 +10,8 @@
 namespace neuron_sim {
 namespace {
 
+constexpr size_t kMaximumSteps = (1 << 21) - 1;
+
 bool constants_equal(double a, double b) {
   return std::bit_cast<int64_t>(a) == std::bit_cast<int64_t>(b);
 }
@@ -38,12 +40,23 @@ double folded(Domain domain, AluOp op, double a, double b) {
   return apply(op, static_cast<float>(a), static_cast<float>(b));
 }
 
+/// Appends two numbers that are equal exactly for steps that differ at most in their constants:
+/// what a step does, and its operands in 21 bits each.
+void add_structure(std::vector<int64_t>& numbers, const ExpressionStep& step) {
+  const auto place = [](int operand, int shift) { return int64_t{operand + 1} << shift; };
+  const int64_t functions = static_cast<int64_t>(step.kind) | static_cast<int64_t>(step.alu) << 8 |
+                            static_cast<int64_t>(step.activation) << 16;
+  numbers.push_back(functions | place(step.input, 32));
+  numbers.push_back(place(step.a, 0) | place(step.b, 21) | place(step.c, 42));
+}
+
 }  // namespace
 
 ElementValue Expression::append(const ExpressionStep& step) {
   const auto found = std::find_if(steps_.begin(), steps_.end(),
                                   [&](const ExpressionStep& known) { return same(known, step); });
   if (found != steps_.end()) return {*this, static_cast<int>(found - steps_.begin())};
+  require(steps_.size() < kMaximumSteps, "an expression has places for its operands' numbers");
   steps_.push_back(step);
   return {*this, static_cast<int>(steps_.size()) - 1};
 }
@@ -113,14 +126,11 @@ std::vector<bool> Expression::needed() const {
 ExpressionForm Expression::form() const {
   const std::vector<bool> needed = this->needed();
   ExpressionForm form;
-  form.structure.reserve(2 + 7 * steps_.size() + results_.size());
+  form.structure.reserve(2 + 2 * steps_.size() + results_.size());
   form.structure = {static_cast<int64_t>(domain_), static_cast<int64_t>(steps_.size())};
   for (size_t i = 0; i < steps_.size(); ++i) {
     const ExpressionStep& step = steps_[i];
-    form.structure.insert(form.structure.end(),
-                          {static_cast<int64_t>(step.kind), static_cast<int64_t>(step.alu),
-                           static_cast<int64_t>(step.activation), step.a, step.b, step.c,
-                           step.input});
+    add_structure(form.structure, step);
     if (needed[i] && step.kind == ExpressionKind::kConstant) {
       form.constants.push_back(checked(domain_, step.constant));
     }
@@ -143,12 +153,11 @@ Expression Expression::with_constants(const std::vector<double>& constants) cons
 
 std::vector<int64_t> Expression::key() const {
   std::vector<int64_t> key;
-  key.reserve(2 + 8 * steps_.size() + results_.size());
+  key.reserve(2 + 3 * steps_.size() + results_.size());
   key = {static_cast<int64_t>(domain_), static_cast<int64_t>(steps_.size())};
   for (const ExpressionStep& step : steps_) {
-    key.insert(key.end(), {static_cast<int64_t>(step.kind), static_cast<int64_t>(step.alu),
-                           static_cast<int64_t>(step.activation), step.a, step.b, step.c,
-                           step.input, std::bit_cast<int64_t>(step.constant)});
+    add_structure(key, step);
+    key.push_back(std::bit_cast<int64_t>(step.constant));
   }
   key.insert(key.end(), results_.begin(), results_.end());
   return key;

@@ -3,6 +3,7 @@
 // One row of the operator table writes one; neighbouring operators of a graph are joined into one.
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "device/numerics/dtype.h"
@@ -104,6 +105,14 @@ class Expression {
   Domain domain_;
   std::vector<ExpressionStep> steps_;
   std::vector<int> results_;
+};
+
+/// An expression and its form, found once for many calls.
+struct FormedExpression {
+  explicit FormedExpression(Expression formed)
+      : expression(std::move(formed)), form(expression.form()) {}
+  Expression expression;
+  ExpressionForm form;
 };
 
 ElementValue operator+(ElementValue a, ElementValue b);

@@ -19,7 +19,9 @@ struct Refusal {
   std::string reason;  ///< half a sentence: "the chip has no dtype float64"
 };
 
-/// Throws Refusal unless the chip computes with tensors of that dtype (dtype_of).
+/// Whether the chip computes with tensors of that dtype (dtype_of).
+bool is_computable(at::ScalarType type);
+/// Throws Refusal unless is_computable().
 void check_computable(at::ScalarType type);
 /// Throws Refusal unless the chip computes with tensors of that dtype and it is floating.
 void check_floating(const at::Tensor& tensor);
@@ -37,6 +39,10 @@ at::Tensor& give_result(const at::Tensor& result, at::Tensor& out);
 /// unless it `keeps_arguments`: the fallback would miss what it moves out of the stack.
 void run_or_fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, bool keeps_arguments,
                       c10::function_ref<void(torch::jit::Stack*)> function);
+
+/// Falls back as run_or_fall_back() does for a kernel that has refused for `reason`, which it says
+/// without an exception.
+void refuse(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::string& reason);
 
 /// Whether unboxing leaves an argument of that type on the stack; it moves lists and others out.
 template <typename Argument>

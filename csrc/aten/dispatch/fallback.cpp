@@ -301,6 +301,11 @@ void run_or_fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, b
   fall_back(op, stack, reason);
 }
 
+void refuse(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::string& reason) {
+  const WrittenMemory written;  // this is an operator with a kernel
+  fall_back(op, stack, reason);
+}
+
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
   m.fallback(torch::CppFunction::makeFromBoxedFunction<&run_without_kernel>());
 }

@@ -109,6 +109,7 @@ double PointwiseArguments::fp32_number(size_t index) const {
 bool PointwiseArguments::flag(size_t index) const { return at(index).toBool(); }
 
 bool PointwiseArguments::has(size_t index) const {
+  if (first_ + index >= stack_.size()) return false;  // functional forms have no out
   const c10::IValue& argument = at(index);
   return !argument.isNone() && (!argument.isTensor() || argument.toTensor().defined());
 }

@@ -17,7 +17,7 @@ Value binary(Arguments& a) {
 
 /// A predicate that requires a bool result, as only some do: RuntimeError unless `out` is bool.
 void check_boolean_out(Arguments& a, const char* name) {
-  TORCH_CHECK(a.dtype(1) == at::kBool, name, " does not support non-boolean outputs.");
+  TORCH_CHECK(!a.has(1) || a.dtype(1) == at::kBool, name, " does not support non-boolean outputs.");
 }
 
 /// No integer is infinite or differs from itself.

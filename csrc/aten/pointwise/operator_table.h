@@ -65,7 +65,7 @@ class PointwiseArguments {
   /// does not fit.
   double fp32_number(size_t index) const;
   bool flag(size_t index) const;
-  /// Whether an optional argument is given.
+  /// Whether an optional argument, or that of an out= form, is given.
   bool has(size_t index) const;
   bool is_on_device(size_t index) const;
   std::string_view text(size_t index) const;

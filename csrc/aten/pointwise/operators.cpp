@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/pointwise/functional_forms.h"
 #include "csrc/aten/pointwise/operator_table.h"
 #include "csrc/aten/shared/device_copies.h"
 #include "csrc/aten/shared/rows.h"
@@ -30,6 +31,10 @@ std::vector<std::span<const PointwiseRow>> tables() {
           activation_rows(), activation_gradient_rows(), selection_rows(), loss_gradient_rows()};
 }
 
+std::string why_not_computable(at::ScalarType type) {
+  return c10::str("the chip does not compute in ", c10::toString(type));
+}
+
 std::vector<std::string> overloads_of(const PointwiseRow& row) {
   std::istringstream words(row.overloads);
   return {std::istream_iterator<std::string>(words), {}};
@@ -41,10 +46,14 @@ class PointwiseCall {
   PointwiseCall(const c10::OperatorHandle& op, const PointwiseRow& row, torch::jit::Stack& stack)
       : op_(op), stack_(stack), row_(row), count_(op.schema().arguments().size()) {}
 
-  void run() {
+  /// Empty when it ran. Else why the host computes it: an exception would cost the arithmetic of
+  /// int64 indices more than all the rest.
+  std::string run() {
     const at::ScalarType computed = computed_dtype();
-    if (row_.chooses && computed == at::kDouble && !vendor_semantics() && run_on_halves()) return;
+    if (row_.chooses && computed == at::kDouble && !vendor_semantics() && run_on_halves())
+      return "";
     check_accepted(computed);
+    if (!is_computable(computed)) return why_not_computable(computed);
     Expression expression(domain_of(computed));
     PointwiseArguments arguments(op_, stack_, computed, row_.numbers, expression);
     const ElementValue value = row_.build(arguments);
@@ -56,6 +65,7 @@ class PointwiseCall {
     launch(expression, arguments.tensors(), result, computed);
     torch::jit::drop(stack_, count_);
     torch::jit::push(stack_, std::move(result));
+    return "";
   }
 
  private:
@@ -124,7 +134,6 @@ class PointwiseCall {
   }
 
   static Domain domain_of(at::ScalarType computed) {
-    check_computable(computed);
     return c10::isFloatingType(computed) ? Domain::kFloat : Domain::kInteger;
   }
 
@@ -261,7 +270,10 @@ class PointwiseKernel final : public c10::OperatorKernel {
   explicit PointwiseKernel(const PointwiseRow& row) : row_(row) {}
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/,
                   torch::jit::Stack* stack) {
-    run_or_fall_back(op, stack, true, [&](auto*) { PointwiseCall(op, row_, *stack).run(); });
+    std::string reason;
+    run_or_fall_back(op, stack, true,
+                     [&](auto*) { reason = PointwiseCall(op, row_, *stack).run(); });
+    if (!reason.empty()) refuse(op, stack, reason);
   }
 
  private:
@@ -270,7 +282,7 @@ class PointwiseKernel final : public c10::OperatorKernel {
 
 }  // namespace
 
-void check_computable(at::ScalarType type) {
+bool is_computable(at::ScalarType type) {
   switch (type) {
     case at::kBool:
     case at::kChar:
@@ -279,9 +291,13 @@ void check_computable(at::ScalarType type) {
     case at::kByte:
     case at::kHalf:
     case at::kBFloat16:
-    case at::kFloat: return;
-    default: throw Refusal{c10::str("the chip does not compute in ", c10::toString(type))};
+    case at::kFloat: return true;
+    default: return false;
   }
+}
+
+void check_computable(at::ScalarType type) {
+  if (!is_computable(type)) throw Refusal{why_not_computable(type)};
 }
 
 void check_floating(const Tensor& tensor) {
@@ -311,6 +327,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
       for (const std::string& name : overloads_of(row)) {
         m.impl(name.c_str(),
                torch::CppFunction::makeFromBoxedFunctor(std::make_unique<PointwiseKernel>(row)));
+        register_functional_form(m, row, name);
       }
     }
   }

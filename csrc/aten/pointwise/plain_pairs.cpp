@@ -21,14 +21,6 @@ namespace {
 using at::Scalar;
 using at::Tensor;
 
-/// An expression and its form, found once.
-struct FormedExpression {
-  explicit FormedExpression(Expression formed)
-      : expression(std::move(formed)), form(expression.form()) {}
-  Expression expression;
-  ExpressionForm form;
-};
-
 /// combine(a, prepare(b)) as the operator's row of the table has it, which names the second tensor
 /// first (arithmetic.cpp). `same`: a and b are one tensor.
 template <typename Prepare, typename Combine>

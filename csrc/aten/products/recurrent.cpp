@@ -59,7 +59,8 @@ Value tanh_slope(const Value& y) {
 template <typename Formula>
 void evaluate(Formula formula, const Values<Tensor>& operands, const Values<Tensor>& results) {
   const c10::DeviceGuard guard(results.front().device());
-  if (!std::all_of(operands.begin(), operands.end(), is_computable)) {
+  const auto is_on_chip = [](const Tensor& each) { return is_computable(each.scalar_type()); };
+  if (!std::all_of(operands.begin(), operands.end(), is_on_chip)) {
     const Values<Tensor> values = formula(operands);
     for (size_t i = 0; i < results.size(); ++i) results[i].copy_(values[i]);
     return;
@@ -242,15 +243,6 @@ class CellStep {
 };
 
 }  // namespace
-
-bool is_computable(const Tensor& tensor) {
-  try {
-    check_computable(tensor.scalar_type());
-  } catch (const Refusal&) {
-    return false;
-  }
-  return true;
-}
 
 void lstm_step(const Tensor& input_gates, const Tensor& hidden_gates, const Tensor& cx,
                const Tensor& hy, const Tensor& cy) {

@@ -6,9 +6,6 @@
 
 namespace neuron_sim {
 
-/// Whether the chip computes in the tensor's dtype.
-bool is_computable(const at::Tensor& tensor);
-
 /// hy, cy [N, H] = the states after one step of an LSTM from the cell's state cx; gates [N, 4 * H]
 /// in the order input, forget, cell, output, biases included.
 void lstm_step(const at::Tensor& input_gates, const at::Tensor& hidden_gates, const at::Tensor& cx,

@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/products/recurrent.h"
 
 namespace neuron_sim {
@@ -117,7 +118,7 @@ bool writes_in_place(Cell cell, const Tensor& input, const State& state, const L
   return has_kernel && !layer.projection.defined() && !has_gradients(input, state, layer) &&
          !at::autocast::is_autocast_enabled(at::kPrivateUse1) &&
          input.scalar_type() == layer.hidden_weight.scalar_type() &&
-         input.scalar_type() == state.hidden.scalar_type() && is_computable(input);
+         input.scalar_type() == state.hidden.scalar_type() && is_computable(input.scalar_type());
 }
 
 /// One layer in one direction over `input` [T, N, I]: the output [T, N, H], and `state` as it is

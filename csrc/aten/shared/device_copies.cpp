@@ -17,15 +17,6 @@ namespace {
 
 using at::Tensor;
 
-bool is_computable(at::ScalarType type) {
-  try {
-    check_computable(type);
-    return true;
-  } catch (const Refusal&) {
-    return false;
-  }
-}
-
 /// Whole numbers modulo the 8 or 16 bits of `type`, as torch's CPU converts them; the engines would
 /// saturate. Exact in fp32 for every number.
 ElementValue wrapped(Expression& e, ElementValue whole, at::ScalarType type) {

@@ -58,8 +58,11 @@ void run_rows(const StaticRowProgram& program, at::ArrayRef<at::Tensor> operands
   launch_rows(kStaticRows, program, operands, results);
 }
 
-void run_pointwise(const Expression& expression, const std::vector<at::Tensor>& operands,
-                   at::ArrayRef<at::Tensor> results) {
+namespace {
+
+/// `form`: the expression's, if known.
+void launch_pointwise(const Expression& expression, const ExpressionForm* form,
+                      at::ArrayRef<at::Tensor> operands, at::ArrayRef<at::Tensor> results) {
   const at::Tensor& first = results.front();
   KernelCall call("pointwise", first.device());
   for (const at::Tensor& operand : operands) {
@@ -70,7 +73,19 @@ void run_pointwise(const Expression& expression, const std::vector<at::Tensor>& 
     check_computable(result.scalar_type());
     call.result(result);
   }
-  call.launch(expression);
+  call.launch(expression, form);
+}
+
+}  // namespace
+
+void run_pointwise(const Expression& expression, at::ArrayRef<at::Tensor> operands,
+                   at::ArrayRef<at::Tensor> results) {
+  launch_pointwise(expression, nullptr, operands, results);
+}
+
+void run_pointwise(const FormedExpression& formed, at::ArrayRef<at::Tensor> operands,
+                   at::ArrayRef<at::Tensor> results) {
+  launch_pointwise(formed.expression, &formed.form, operands, results);
 }
 
 }  // namespace neuron_sim

@@ -3,8 +3,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <vector>
-
 #include "ops/rows/row_program.h"
 
 namespace neuron_sim {
@@ -24,7 +22,9 @@ void run_rows(const StaticRowProgram& program, at::ArrayRef<at::Tensor> operands
               at::ArrayRef<at::Tensor> results);
 
 /// result = expression(operands), element by element; operands are broadcast to the result's shape.
-void run_pointwise(const Expression& expression, const std::vector<at::Tensor>& operands,
+void run_pointwise(const Expression& expression, at::ArrayRef<at::Tensor> operands,
+                   at::ArrayRef<at::Tensor> results);
+void run_pointwise(const FormedExpression& formed, at::ArrayRef<at::Tensor> operands,
                    at::ArrayRef<at::Tensor> results);
 
 /// The dimensions of a dense tensor for kernels whose tensors are all dense in one order: one, or
@@ -47,6 +47,12 @@ Expression make_expression(Function function) {
   Expression expression;
   expression.add_result(function(expression));
   return expression;
+}
+
+/// The form of an expression that every call of an operator has, which keeps it.
+template <typename Function>
+FormedExpression make_formed(Function function) {
+  return FormedExpression(make_expression(function));
 }
 
 }  // namespace neuron_sim

@@ -40,6 +40,49 @@ def test_a_new_result_of_two_tensors_is_the_launch_of_a_given_one(function, shap
     assert torch.equal(function(first, second).cpu(), function(first.cpu(), second.cpu()))
 
 
+TABLE = [
+    torch.exp, torch.lgamma, torch.isposinf, torch.logical_not,
+    torch.maximum, torch.eq, torch.atan2, torch.fmax, torch.clamp_min, torch.pow, torch.lerp,
+]  # fmt: skip
+COUNTS = {torch.lerp: 3, **dict.fromkeys(TABLE[:4], 1)}
+
+
+@pytest.mark.parametrize("function", TABLE)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("same", [False, True])
+def test_a_functional_form_of_the_table_is_the_launch_of_its_out_form(function, dtype, same):
+    count = COUNTS.get(function, 2)
+    tensors = [torch.randn(3, 5).to(DEVICE, dtype) for _ in range(count)]
+    tensors[0][0, :3] = torch.tensor([math.nan, math.inf, -0.0])
+    if same:
+        tensors[1:] = [tensors[0]] * (count - 1)
+    result = function(*tensors)
+    out = torch.empty_like(result)
+    same_kernel(
+        lambda: function(*tensors).nan_to_num(7.0),
+        [lambda: function(*tensors, out=out).nan_to_num(7.0)],
+    )
+
+
+@pytest.mark.parametrize("function", TABLE)
+def test_a_functional_form_takes_what_is_not_plain_as_torch_does(function):
+    count = COUNTS.get(function, 2)
+    cases = [torch.randn(4, 6)[:, ::2], torch.randn(3, 4).t(), torch.zeros(0, 3), torch.randn(())]
+    for first in cases:
+        check(function, *[first + step for step in range(count)])
+    if count == 2:
+        check(function, torch.randn(3, 1), torch.randn(4))
+        check(function, torch.randn(3), torch.randint(1, 4, (3,)))
+        check(function, torch.randn(3, dtype=torch.float16), torch.randn(3))
+
+
+def test_a_functional_form_stays_on_the_device_of_its_tensors():
+    x = torch.randn(7)
+    result = torch.exp(x.to(f"{DEVICE_TYPE}:1"))
+    assert result.device == torch.device(f"{DEVICE_TYPE}:1")
+    torch.testing.assert_close(result.cpu(), x.exp())
+
+
 def test_a_new_product_of_matrices_is_the_launch_of_a_given_one():
     a, b = torch.randn(5, 7).to(DEVICE), torch.randn(3, 7).to(DEVICE).t()
     same_kernel(lambda: a @ b, [lambda: torch.mm(a, b, out=torch.empty(5, 3, device=DEVICE))])
