@@ -21,6 +21,7 @@
 #include "csrc/runtime/errors.h"
 #include "csrc/runtime/semantics.h"
 #include "csrc/runtime/values.h"
+#include "device/memory/write_watch.h"
 #include "device/runtime/timing_only.h"
 
 namespace neuron_sim {
@@ -99,6 +100,28 @@ Tensor capture_copy(GraphCapture& capture, const Tensor& self, const Tensor& tar
   return target;
 }
 
+template <typename Source>
+void widen(const std::byte* source, std::byte* target, int64_t count) {
+  const auto* const from = reinterpret_cast<const Source*>(source);
+  auto* const to = reinterpret_cast<int64_t*>(target);
+  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<int64_t>(from[i]);
+}
+
+/// Copies int32 or fp32 to int64 where both are dense device tensors, as operators do that have
+/// found places; false for others. torch's copy of host tensors costs more than a kernel.
+bool copy_as_indices(const Tensor& self, const Tensor& target) {
+  const bool whole = self.scalar_type() == at::kInt;
+  const bool fits = (whole || self.scalar_type() == at::kFloat) && !self.is_neg() &&
+                    target.scalar_type() == at::kLong && self.sizes() == target.sizes() &&
+                    self.is_contiguous() && target.is_contiguous();
+  if (!fits || !on_device(self) || !on_device(target)) return false;
+  materialize(target);
+  std::byte* const to = backing(target);
+  (whole ? widen<int32_t> : widen<float>)(backing(self), to, target.numel());
+  note_write({to, to + tensor_bytes(target).count});
+  return true;
+}
+
 Tensor copy_from(const Tensor& self, const Tensor& target, bool non_blocking) {
   check_place(self);
   check_place(target);
@@ -116,6 +139,7 @@ Tensor copy_from(const Tensor& self, const Tensor& target, bool non_blocking) {
   account(self, target, non_blocking);
   WrittenMemory::note(target);
   if (timing_only() && on_device(target)) return target;
+  if (copy_as_indices(self, target)) return target;
   Tensor host_target = host_tensor(target);
   at::native::copy_(host_target, host_tensor(self, /*only_read=*/true), /*non_blocking=*/false);
   return target;

@@ -2,12 +2,13 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/native/Resize.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/DeviceGuard.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/shared/device_copies.h"
@@ -19,10 +20,14 @@ using at::IntArrayRef;
 using at::Tensor;
 
 /// Places before, inside and after a dimension, mirrored or repeated at its edges.
-Tensor edge_indices(int64_t size, int64_t before, int64_t after, bool mirrored) {
-  Tensor index = at::arange(-before, size + after, at::TensorOptions().dtype(at::kLong));
-  if (mirrored) index = (size - 1) - ((size - 1) - index.abs()).abs();
-  return index.clamp(0, size - 1);
+std::vector<int64_t> edge_places(int64_t size, int64_t before, int64_t after, bool mirrored) {
+  std::vector<int64_t> places;
+  const int64_t last = size - 1;
+  for (int64_t place = -before; place < size + after; ++place) {
+    const int64_t inside = mirrored ? last - std::abs(last - std::abs(place)) : place;
+    places.push_back(std::clamp<int64_t>(inside, 0, last));
+  }
+  return places;
 }
 
 /// The sizes with padding. Refusal or RuntimeError for what cannot be padded.
@@ -57,17 +62,13 @@ bool takes_elements(IntArrayRef padding, int64_t elements) {
 }
 
 void gather_mirrored(const Tensor& self, IntArrayRef padding, const Tensor& out) {
-  Tensor order = at::arange(self.numel(), at::kLong).view(self.sizes());
-  for (size_t i = 0; 2 * i < padding.size(); ++i) {
-    const int64_t dimension = self.dim() - 1 - static_cast<int64_t>(i);
-    if (padding[2 * i] == 0 && padding[2 * i + 1] == 0) continue;
-    order = order.index_select(
-        dimension, edge_indices(self.size(dimension), padding[2 * i], padding[2 * i + 1], true));
-  }
-  const bool direct = out.is_contiguous();
-  const Tensor result = direct ? out : at::empty(out.sizes(), out.options());
-  gather_rows(self.reshape({-1, 1}), order.reshape(-1).to(self.device()), result.view({-1, 1}));
-  if (!direct) out.copy_(result);
+  const auto places = [&](int64_t dimension) {
+    const auto from_last = static_cast<size_t>(self.dim() - 1 - dimension);
+    const bool pads = 2 * from_last < padding.size();
+    return edge_places(self.size(dimension), pads ? padding[2 * from_last] : 0,
+                       pads ? padding[2 * from_last + 1] : 0, true);
+  };
+  gather_selected(self, places, out);
 }
 
 /// target = source from its end to its start, along a dimension.
@@ -149,9 +150,9 @@ Tensor pad_backward(const Tensor& gradient, const Tensor& self, IntArrayRef padd
     at::DimVector shape(result.sizes());
     shape[static_cast<size_t>(dimension)] = size;
     const Tensor sums = at::zeros(shape, result.options());
-    result = sums.index_add(
-        dimension,
-        edge_indices(size, padding[2 * i], padding[2 * i + 1], mirrored).to(self.device()), result);
+    const Tensor places =
+        at::tensor(edge_places(size, padding[2 * i], padding[2 * i + 1], mirrored), at::kLong);
+    result = sums.index_add(dimension, places.to(self.device()), result);
   }
   return result;
 }

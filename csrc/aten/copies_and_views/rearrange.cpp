@@ -11,6 +11,9 @@
 #include <ATen/ops/pixel_unshuffle_native.h>
 #include <c10/core/DeviceGuard.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/indexing/operands.h"
 #include "csrc/aten/shared/device_copies.h"
@@ -74,9 +77,15 @@ Tensor& cat_out(const at::ITensorListRef& tensors, int64_t dimension, Tensor& ou
 
 /// A few elements one by one.
 Tensor flip_elements(const Tensor& self, at::IntArrayRef dimensions) {
-  const Tensor order = at::arange(self.numel(), at::kLong).view(self.sizes()).flip(dimensions);
+  const auto turned = at::dim_list_to_bitset(dimensions, static_cast<size_t>(self.dim()));
   const Tensor result = at::empty(self.sizes(), self.options());
-  gather_rows(self.reshape({-1, 1}), order.reshape(-1).to(self.device()), result.view({-1, 1}));
+  const auto places = [&](int64_t dimension) {
+    std::vector<int64_t> order(static_cast<size_t>(self.size(dimension)));
+    std::iota(order.begin(), order.end(), 0);
+    if (turned[static_cast<size_t>(dimension)]) std::reverse(order.begin(), order.end());
+    return order;
+  };
+  gather_selected(self, places, result);
   return result;
 }
 

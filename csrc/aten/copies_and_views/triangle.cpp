@@ -1,10 +1,10 @@
 // tril and triu.
 
 #include <ATen/native/Resize.h>
-#include <ATen/ops/arange.h>
 #include <c10/core/DeviceGuard.h>
 
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/shared/device_copies.h"
 #include "csrc/aten/shared/rows.h"
 
 namespace neuron_sim {
@@ -19,9 +19,7 @@ Tensor& triangle_out(const Tensor& self, c10::SymInt diagonal, Tensor& out) {
   const c10::DeviceGuard guard(self.device());
   at::native::resize_output(out, self.sizes());
   if (self.numel() == 0) return out;
-  const auto places = [&](int64_t size) {
-    return at::arange(size, at::TensorOptions().dtype(at::kInt)).to(self.device());
-  };
+  const auto places = [&](int64_t size) { return counted_places(size, at::kInt, self.device()); };
   const double limit = static_cast<double>(diagonal.expect_int());
   const bool whole = !self.is_floating_point();
   Expression expression(whole ? Domain::kInteger : Domain::kFloat);

@@ -28,9 +28,6 @@ Tensor places(const Tensor& self, int64_t dimension, const Tensor& indices) {
   return row_numbers({indexed}, steps);
 }
 
-/// Elements of a dense tensor as rows of one.
-Tensor one_per_row(const Tensor& tensor) { return tensor.view({-1, 1}); }
-
 Tensor& gather_out(const Tensor& self, int64_t dimension, const Tensor& indices, bool /*sparse*/,
                    Tensor& out) {
   check_movable(self);
@@ -44,10 +41,8 @@ Tensor& gather_out(const Tensor& self, int64_t dimension, const Tensor& indices,
   const Tensor dense = (self.dim() == 0 ? self.view(1) : self).contiguous();
   const Tensor named = indices.dim() == 0 ? indices.view(1) : indices;
   const Tensor place = places(dense, at::maybe_wrap_dim(dimension, dense.dim()), named);
-  const bool direct = out.is_contiguous();
-  const Tensor result = direct ? out : at::empty(out.sizes(), out.options());
-  gather_rows(one_per_row(dense), place.reshape(-1), one_per_row(result));
-  return direct ? out : out.copy_(result);
+  gather_elements(dense, place, out);
+  return out;
 }
 
 /// Elements of the flattened tensor.
@@ -62,8 +57,7 @@ Tensor take(const Tensor& self, const Tensor& indices) {
   TORCH_CHECK_INDEX(self.numel() > 0, "take(): tried to take from an empty tensor");
   const IndexBounds bounds{self.numel(), OutOfBounds::kTaken, 0, /*from_end=*/true};
   const Tensor named = indices.reshape(-1);
-  gather_rows(one_per_row(self.contiguous()), row_numbers({{named, bounds}}, {0}),
-              one_per_row(out));
+  gather_elements(self.contiguous(), row_numbers({{named, bounds}}, {0}), out);
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/shared/device_copies.h"
 
 namespace neuron_sim {
 namespace {
@@ -29,7 +30,7 @@ void check_floating(const Tensor& out) {
 /// 0, 1, 2, ... on the device of `out`, of `dtype`.
 Tensor places(int64_t count, const Tensor& out, at::ScalarType dtype) {
   if (count > kNowhere) throw Refusal{"fp32 does not count so far"};
-  return at::arange(count, at::TensorOptions().dtype(at::kInt)).to(out.device()).to(dtype);
+  return counted_places(count, at::kInt, out.device()).to(dtype);
 }
 
 /// The length of arange, counted in double precision for every dtype, as on the CPU.

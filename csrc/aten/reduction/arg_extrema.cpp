@@ -2,15 +2,19 @@
 
 #include <ATen/WrapDimUtils.h>
 #include <ATen/native/Resize.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/gather.h>
 #include <c10/core/DeviceGuard.h>
+
+#include <map>
+#include <mutex>
+#include <utility>
 
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/shared/integers.h"
 #include "csrc/aten/shared/reductions.h"
 #include "csrc/aten/shared/rows.h"
 #include "csrc/aten/shared/running_values.h"
+#include "csrc/launch/storage.h"
 
 namespace neuron_sim {
 namespace {
@@ -40,18 +44,7 @@ Extremum whole_extremum_of(const Tensor& self, int64_t dimension) {
 
 /// A row's index is the smallest place where the element is the extremum; the first NaN is one.
 template <AluOp op>
-Extremum extremum_of(const Tensor& self, int64_t dimension) {
-  if (self.scalar_type() == at::kInt) return whole_extremum_of<op>(self, dimension);
-  check_extremum(self);
-  const int64_t at = at::maybe_wrap_dim(dimension, self.dim());
-  const int64_t size = self.size(at);
-  TORCH_CHECK_INDEX(size > 0, "Expected reduction dim ", dimension, " to have non-zero size.");
-  if (static_cast<double>(size) >= kNowhere) throw Refusal{"fp32 does not count so far"};
-  at::DimVector shape(self.sizes());
-  shape[static_cast<size_t>(at)] = 1;
-  Extremum found{at::empty(shape, self.options()),
-                 at::empty(shape, self.options().dtype(at::kInt))};
-  const Tensor place = places_along(self, at);
+RowProgram extremum_program(size_t rank, size_t at) {
   const Expression element = make_expression([](Expression& e) { return e.input(0); });
   const Expression index = make_expression([](Expression& e) {
     const ElementValue x = e.input(0);
@@ -62,9 +55,36 @@ Extremum extremum_of(const Tensor& self, int64_t dimension) {
   RowProgram program{{{.op = op, .value = element}, {.op = AluOp::kMinimum, .value = index}},
                      {make_expression([](Expression& e) { return e.input(2); }),
                       make_expression([](Expression& e) { return e.input(3); })},
-                     std::vector<bool>(static_cast<size_t>(self.dim()), false)};
-  program.reduced[static_cast<size_t>(at)] = true;
-  run_rows(program, {self, place}, {found.value, found.index});
+                     std::vector<bool>(rank, false)};
+  program.reduced[at] = true;
+  return program;
+}
+
+/// That program of a rank and dimension, made once.
+template <AluOp op>
+const StaticRowProgram& kept_program(size_t rank, size_t at) {
+  static std::mutex mutex;
+  static auto* const programs = new std::map<std::pair<size_t, size_t>, StaticRowProgram>;
+  const std::lock_guard lock(mutex);
+  const auto [program, added] = programs->try_emplace({rank, at});
+  if (added) program->second.program = extremum_program<op>(rank, at);
+  return program->second;
+}
+
+template <AluOp op>
+Extremum extremum_of(const Tensor& self, int64_t dimension) {
+  if (self.scalar_type() == at::kInt) return whole_extremum_of<op>(self, dimension);
+  check_extremum(self);
+  const int64_t at = at::maybe_wrap_dim(dimension, self.dim());
+  const int64_t size = self.size(at);
+  TORCH_CHECK_INDEX(size > 0, "Expected reduction dim ", dimension, " to have non-zero size.");
+  if (static_cast<double>(size) >= kNowhere) throw Refusal{"fp32 does not count so far"};
+  at::DimVector shape(self.sizes());
+  shape[static_cast<size_t>(at)] = 1;
+  const Extremum found{uninitialised(shape, self.scalar_type(), self.device()),
+                       uninitialised(shape, at::kInt, self.device())};
+  run_rows(kept_program<op>(shape.size(), static_cast<size_t>(at)), {self, places_along(self, at)},
+           {found.value, found.index});
   return found;
 }
 

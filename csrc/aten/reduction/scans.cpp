@@ -54,14 +54,13 @@ void running_place(const Tensor& self, Tensor& values, Tensor& indices, int64_t 
   check_extremum(self);
   launch_running(op, {self}, at, extrema);
   const Tensor places = at::empty(self.sizes(), self.options().dtype(at::kFloat));
-  run_pointwise(make_expression([](Expression& e) {
-                  const ElementValue x = e.input(0);
-                  const ElementValue is_new =
-                      e.alu(AluOp::kLogicalOr, compare(AluOp::kEqual, x, e.input(1)),
-                            compare(AluOp::kNotEqual, x, x));
-                  return select(is_new, e.input(2), e.constant(0));
-                }),
-                {self, extrema, places_along(self, at)}, {places});
+  static const FormedExpression place_if_new = make_formed([](Expression& e) {
+    const ElementValue x = e.input(0);
+    const ElementValue is_new = e.alu(AluOp::kLogicalOr, compare(AluOp::kEqual, x, e.input(1)),
+                                      compare(AluOp::kNotEqual, x, x));
+    return select(is_new, e.input(2), e.constant(0));
+  });
+  run_pointwise(place_if_new, {self, extrema, places_along(self, at)}, places);
   if (!direct) values.copy_(extrema);
   indices.copy_(running_extremum(AluOp::kMaximum, places, at));
 }

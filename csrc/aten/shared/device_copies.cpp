@@ -1,14 +1,23 @@
 #include "csrc/aten/shared/device_copies.h"
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
-#include <ATen/ops/zeros.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <limits>
+#include <memory>
 
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/shared/rows.h"
+#include "csrc/launch/execution.h"
 #include "csrc/launch/kernel_call.h"
+#include "csrc/launch/storage.h"
 #include "csrc/launch/tensor_access.h"
+#include "csrc/launch/transfer.h"
+#include "device/memory/write_watch.h"
+#include "device/runtime/timing_only.h"
 #include "ops/copies/copy.h"
 #include "ops/copies/rows_by_index.h"
 
@@ -49,6 +58,17 @@ Expression cast(at::ScalarType from, at::ScalarType to) {
   });
 }
 
+/// cast(), formed once for each pair of dtypes.
+const FormedExpression& kept_cast(at::ScalarType from, at::ScalarType to) {
+  constexpr auto kTypes = static_cast<size_t>(at::ScalarType::NumOptions);
+  static std::array<std::atomic<const FormedExpression*>, kTypes * kTypes> forms{};
+  auto& slot = forms[static_cast<size_t>(from) * kTypes + static_cast<size_t>(to)];
+  if (const FormedExpression* const known = slot.load(std::memory_order_acquire)) return *known;
+  auto made = std::make_unique<const FormedExpression>(cast(from, to));
+  const FormedExpression* expected = nullptr;
+  return slot.compare_exchange_strong(expected, made.get()) ? *made.release() : *expected;
+}
+
 /// Tensors of dtypes that the chip lacks, as two or four times as many 32- or 16-bit integers.
 struct Words {
   at::ScalarType type;
@@ -63,7 +83,7 @@ Words words_of(const Tensor& tensor) {
 /// `tensor` with a last dimension of its words; kernels see only sizes, strides and dtype.
 void add_words(KernelCall& call, const Tensor& tensor, bool result) {
   const Words words = words_of(tensor);
-  std::vector<int64_t> sizes = tensor.sizes().vec(), strides = tensor.strides().vec();
+  at::DimVector sizes(tensor.sizes()), strides(tensor.strides());
   for (int64_t& stride : strides) stride *= words.count;
   sizes.push_back(words.count);
   strides.push_back(1);
@@ -96,18 +116,71 @@ Tensor with_neighbours_of(const Tensor& operand, const Tensor& like) {
 }
 
 void copy_on_device(const Tensor& source, const Tensor& target) {
-  const Tensor whole = source.expand_as(target);
+  const Tensor whole = source.sizes() == target.sizes() ? source : source.expand_as(target);
   if (source.scalar_type() == target.scalar_type()) {
     KernelCall call(kCopy.name, target.device());
     add_words(call, whole, false);
     add_words(call, target, true);
     return call.launch(kCopy);
   }
-  const Expression expression = cast(source.scalar_type(), target.scalar_type());
+  const FormedExpression& formed = kept_cast(source.scalar_type(), target.scalar_type());
   const Tensor operand = with_neighbours_of(whole, target);
   KernelCall call("cast", target.device());
   call.operand(operand, operand.sizes(), operand.strides()).result(target);
-  call.launch(expression);
+  call.launch(formed.expression, &formed.form);
+}
+
+namespace {
+
+/// A vector whose elements the host writes, by write(elements), and the link carries: torch's own
+/// copy of a host tensor costs more than a kernel.
+template <typename Element, typename Write>
+Tensor uploaded(int64_t count, at::Device device, Write write) {
+  const auto dtype = c10::CppTypeToScalarType<Element>::value;
+  if (!runs_at_once() || count == 0) {
+    const Tensor host = at::empty({count}, at::TensorOptions().dtype(dtype));
+    write(host.mutable_data_ptr<Element>());
+    return host.to(device);
+  }
+  const Tensor result = uninitialised({count}, dtype, device);
+  account_to_device(device.index(), tensor_bytes(result));
+  if (timing_only()) return result;
+  std::byte* const begin = backing(result);
+  write(reinterpret_cast<Element*>(begin));
+  note_write({begin, begin + tensor_bytes(result).count});
+  return result;
+}
+
+template <typename Element>
+Tensor counted(int64_t count, at::Device device) {
+  return uploaded<Element>(count, device, [&](Element* elements) {
+    for (int64_t i = 0; i < count; ++i) elements[i] = static_cast<Element>(i);
+  });
+}
+
+}  // namespace
+
+Tensor counted_places(int64_t count, at::ScalarType dtype, at::Device device) {
+  if (dtype == at::kLong) return counted<int64_t>(count, device);
+  return dtype == at::kInt ? counted<int32_t>(count, device) : counted<float>(count, device);
+}
+
+void gather_selected(const Tensor& self,
+                     c10::function_ref<std::vector<int64_t>(int64_t dimension)> along,
+                     const Tensor& result) {
+  std::vector<int64_t> order{0};
+  for (int64_t dimension = 0; dimension < self.dim(); ++dimension) {
+    const std::vector<int64_t> chosen = along(dimension);
+    std::vector<int64_t> longer;
+    longer.reserve(order.size() * chosen.size());
+    for (const int64_t row : order) {
+      for (const int64_t place : chosen) longer.push_back(row * self.size(dimension) + place);
+    }
+    order = std::move(longer);
+  }
+  const auto write = [&](int64_t* elements) { std::copy(order.begin(), order.end(), elements); };
+  const auto count = static_cast<int64_t>(order.size());
+  gather_elements(self.contiguous(), uploaded<int64_t>(count, self.device(), write), result);
 }
 
 namespace {
@@ -128,6 +201,14 @@ void gather_rows(const Tensor& table, const Tensor& indices, const Tensor& resul
   KernelCall call(kGatherRows.name, table.device());
   call.operand(table, table.sizes(), table.strides()).indices(indices).result(result);
   call.launch(kGatherRows);
+}
+
+void gather_elements(const Tensor& self, const Tensor& indices, const Tensor& result) {
+  const auto one_per_row = [](const Tensor& tensor) { return tensor.view({-1, 1}); };
+  const bool direct = result.is_contiguous();
+  const Tensor found = direct ? result : at::empty(result.sizes(), result.options());
+  gather_rows(one_per_row(self), indices.reshape(-1), one_per_row(found));
+  if (!direct) result.copy_(found);
 }
 
 void scatter_rows(const Tensor& table, const Tensor& indices, const Tensor& source, bool add) {

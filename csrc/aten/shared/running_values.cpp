@@ -1,9 +1,9 @@
 #include "csrc/aten/shared/running_values.h"
 
-#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/shared/device_copies.h"
 #include "csrc/aten/shared/reductions.h"
 #include "csrc/launch/kernel_call.h"
 #include "ops/rows/running.h"
@@ -35,8 +35,7 @@ Tensor places_along(const Tensor& self, int64_t dimension) {
   if (self.size(dimension) > kExact) throw Refusal{"fp32 does not count so far"};
   at::DimVector shape(static_cast<size_t>(self.dim()), 1);
   shape[static_cast<size_t>(dimension)] = self.size(dimension);
-  const auto options = at::TensorOptions().dtype(at::kFloat);
-  return at::arange(self.size(dimension), options).to(self.device()).view(shape);
+  return counted_places(self.size(dimension), at::kFloat, self.device()).view(shape);
 }
 
 }  // namespace neuron_sim
