@@ -2,6 +2,7 @@
 // an integer, and its product with the divisor is subtracted exactly, in two fp32 pieces.
 
 #include <ATen/ExpandUtils.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/ScalarOps.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/native/Resize.h>
@@ -126,6 +127,22 @@ Value operand(Expression& expression, const Tensor& tensor, std::vector<Tensor>&
   return expression.input(static_cast<int>(tensors.size()) - 1);
 }
 
+/// The expression of two tensors, formed once.
+const FormedExpression& kept_form(Rounded kind) {
+  const auto of = [](Rounded each) {
+    return make_formed([&](Expression& e) { return rounded(each, e.input(0), e.input(1)); });
+  };
+  static const FormedExpression floor = of(Rounded::kFloor), truncated = of(Rounded::kTruncated),
+                                remainder = of(Rounded::kRemainder),
+                                truncated_remainder = of(Rounded::kTruncatedRemainder);
+  switch (kind) {
+    case Rounded::kFloor: return floor;
+    case Rounded::kTruncated: return truncated;
+    case Rounded::kRemainder: return remainder;
+    default: return truncated_remainder;
+  }
+}
+
 Tensor& rounded_out(Rounded kind, const Tensor& self, const Tensor& other, Tensor& out) {
   const at::ScalarType type = at::native::result_type(self, other);
   check_computable(type);
@@ -137,6 +154,8 @@ Tensor& rounded_out(Rounded kind, const Tensor& self, const Tensor& other, Tenso
   if (!on_device(first)) throw Refusal{"no argument is on the device"};
   const c10::DeviceGuard guard(first.device());
   at::native::resize_output(out, at::infer_size_dimvector(self.sizes(), other.sizes()));
+  at::assert_no_internal_overlap(out);
+  for (const Tensor* operand : {&self, &other}) at::assert_no_partial_overlap(out, *operand);
   if (out.numel() == 0) return out;
   if (!c10::isFloatingType(type)) {
     // Numbers wrap to the dtype of the result.
@@ -148,12 +167,16 @@ Tensor& rounded_out(Rounded kind, const Tensor& self, const Tensor& other, Tenso
   Expression expression;
   std::vector<Tensor> tensors;
   const Value x = operand(expression, self, tensors), y = operand(expression, other, tensors);
-  expression.add_result(rounded(kind, x, y));
   const bool direct = std::all_of(tensors.begin(), tensors.end(), [&](const Tensor& tensor) {
     return tensor.is_same(out) || !tensor.is_alias_of(out);
   });
   const Tensor result = direct ? out : at::empty(out.sizes(), out.options());
-  run_pointwise(expression, tensors, result);
+  if (tensors.size() == 2) {
+    run_pointwise(kept_form(kind), tensors, result);
+  } else {
+    expression.add_result(rounded(kind, x, y));
+    run_pointwise(expression, tensors, result);
+  }
   return direct ? out : out.copy_(result);
 }
 

@@ -87,3 +87,15 @@ def test_floors_of_large_quotients_are_the_quotients():
     expected = torch.div(x, y, rounding_mode="floor")
     found = torch.div(x.to(DEVICE), y.to(DEVICE), rounding_mode="floor").cpu()
     torch.testing.assert_close(found, expected, equal_nan=True, rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_result_that_partly_overlaps_an_operand_is_refused(name):
+    for device in ("cpu", DEVICE):
+        memory = torch.arange(1.0, 8.0).to(device)
+        options = {"rounding_mode": name} if name in ("floor", "trunc") else {}
+        function = torch.div if options else FUNCTIONS[name]
+        with pytest.raises(RuntimeError, match="single memory location"):
+            function(memory[:5], memory[:5], out=memory[1:6], **options)
+        function(memory[:5], memory[:5], out=memory[:5], **options)
+        assert memory.cpu()[5:].tolist() == [6.0, 7.0]
