@@ -1,6 +1,7 @@
 #include "device/execute/run_instance.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string_view>
 
 #include "device/analysis/register_write.h"
@@ -90,6 +91,21 @@ bool InstanceRunner::skips_out_of_bounds(const Instruction& instruction) const {
          program_.attributes_of(instruction)[static_cast<size_t>(attribute)].flag();
 }
 
+namespace {
+
+int64_t loaded_index(const std::byte* data, Dtype dtype) {
+  if (dtype == Dtype::kInt32) {  // the common case, without a call
+    int32_t index = 0;
+    std::memcpy(&index, data, sizeof index);
+    return index;
+  }
+  int64_t index = 0;
+  load_integers(data, dtype, itemsize(dtype), &index, 1);
+  return index;
+}
+
+}  // namespace
+
 void InstanceRunner::resolve_rows(const Instruction& instruction, std::span<Access> accesses) {
   const InstructionType& type = *instruction.type;
   const auto operands = program_.operands_of(instruction);
@@ -100,11 +116,9 @@ void InstanceRunner::resolve_rows(const Instruction& instruction, std::span<Acce
     rows_.assign(static_cast<size_t>(accesses[i].partitions), -1);
     moved_rows_ = 0;
     for (int64_t p = 0; p < accesses[i].partitions; ++p) {
-      int64_t row = 0;
       // Down the partitions first, then the next column: index.T.flatten()[p].
       const int64_t column = p / index.partitions * index.free[0].stride;
-      load_integers(index.partition(p % index.partitions) + column, index.dtype,
-                    itemsize(index.dtype), &row, 1);
+      const int64_t row = loaded_index(index.partition(p % index.partitions) + column, index.dtype);
       if (row >= 0 && row < operands[i].index_rows) {
         rows_[static_cast<size_t>(p)] = static_cast<int32_t>(row);
         ++moved_rows_;

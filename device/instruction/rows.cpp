@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "device/base/errors.h"
+#include "device/instruction/short_runs.h"
 
 namespace neuron_sim {
 namespace {
@@ -280,6 +281,7 @@ void cast_row(const Access& source, int64_t source_partition, const Access& targ
 void cast_rows(const Access& source, const Access& target, bool exact) {
   if (exact && source.dtype == target.dtype) {
     check_copy(source, target);
+    if (map_short_runs<1>(target, {&source}, [](float bits) { return bits; })) return;
     const RowPattern reads = find_runs(source), writes = find_runs(target);
     const int64_t size = itemsize(source.dtype), elements = source.elements();
     if (reads.single && writes.single && reads.stride == size && writes.stride == size) {

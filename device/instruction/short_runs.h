@@ -2,6 +2,7 @@
 // Rows of short runs at equal distances, as the halves of a merge network have them: loops over
 // storage, without a copy of the row.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -29,6 +30,13 @@ struct Runs {
     stride = bytes();
   }
 };
+
+/// Whether a row is visibly one run: the common case, without the search.
+inline bool is_one_run(const Access& access) {
+  int outer = 0;
+  while (outer + 1 < access.rank && access.free[static_cast<size_t>(outer)].size == 1) ++outer;
+  return outer + 1 >= access.rank;
+}
 
 inline std::optional<Runs> runs_of(const Access& access) {
   if (itemsize(access.dtype) != 4 || access.rows != nullptr) return std::nullopt;
@@ -101,6 +109,11 @@ __attribute__((noinline)) void map(const Runs target, const std::array<Runs, kSo
 template <size_t kSources, typename Function>
 bool map_short_runs(const Access& dst, const std::array<const Access*, kSources>& sources,
                     Function function) {
+  if (short_runs::is_one_run(dst) &&
+      std::all_of(sources.begin(), sources.end(),
+                  [](const Access* source) { return short_runs::is_one_run(*source); })) {
+    return false;
+  }
   auto target = short_runs::runs_of(dst);
   if (!target) return false;
   std::array<short_runs::Runs, kSources> read;

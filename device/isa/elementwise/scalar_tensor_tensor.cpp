@@ -52,18 +52,21 @@ void run(const Instance& instance) {
   const int64_t count = dst.elements();
   scratch.third.resize(static_cast<size_t>(count));
   float* between = scratch.third.data();  // not in dst, which may be operand1
+  const RowReader data_row(instance.operand(kData), scratch.first);
+  const RowReader second_row(instance.operand(kOperand1), scratch.second);
+  const RowWriter writer(dst, scratch.result);
   alu::with_float_operator(instance.attribute(kOp1).as<AluOp>(), [&](auto function) {
     for (int64_t p = 0; p < dst.partitions; ++p) {
       const float operand0 = scalar_operand(instance.operand(kOperand0), first.constant, p);
-      map_row(first, read_row(instance.operand(kData), p, scratch.first), operand0, between, count);
-      const float* second = read_row(instance.operand(kOperand1), p, scratch.second);
-      float* result = row_target(dst, p, scratch.result);
+      map_row(first, data_row(p), operand0, between, count);
+      const float* const second = second_row(p);
+      float* const result = writer.target(p);
       if (reverse1) {
         for (int64_t i = 0; i < count; ++i) result[i] = function(second[i], between[i]);
       } else {
         for (int64_t i = 0; i < count; ++i) result[i] = function(between[i], second[i]);
       }
-      write_row(dst, p, result);
+      writer.write(p, result);
     }
   });
 }

@@ -99,13 +99,16 @@ void run_integers(const Instance& instance, AluOp op) {
 template <typename WithOperator>
 void run_rows(const Access& dst, const Access& data1, const Access& data2,
               WithOperator with_operator) {
-  RowScratch& scratch = row_scratch();
-  const int64_t count = dst.elements();
-  const RowReader first_row(data1, scratch.first);
-  const RowReader second_row(data2, scratch.second);
-  const RowWriter writer(dst, scratch.result);
-  const bool repeats = second_row.repeats();
+  const bool floats = data1.dtype == Dtype::kFloat32 && data2.dtype == Dtype::kFloat32 &&
+                      dst.dtype == Dtype::kFloat32;
   with_operator([&](auto function) {
+    if (floats && map_short_runs<2>(dst, {&data1, &data2}, function)) return;
+    RowScratch& scratch = row_scratch();
+    const int64_t count = dst.elements();
+    const RowReader first_row(data1, scratch.first);
+    const RowReader second_row(data2, scratch.second);
+    const RowWriter writer(dst, scratch.result);
+    const bool repeats = second_row.repeats();
     const auto map = [&](const RowPairs& rows) {
       repeats ? map_rows<true>(rows, function) : map_rows<false>(rows, function);
     };
@@ -113,9 +116,6 @@ void run_rows(const Access& dst, const Access& data1, const Access& data2,
     if (in_place && !first_row.repeats()) {
       return map({first_row.rows(), second_row.rows(), writer.rows(), dst.partitions, count});
     }
-    const bool floats = data1.dtype == Dtype::kFloat32 && data2.dtype == Dtype::kFloat32 &&
-                        dst.dtype == Dtype::kFloat32;
-    if (floats && map_short_runs<2>(dst, {&data1, &data2}, function)) return;
     for (int64_t p = 0; p < dst.partitions; ++p) {
       const float repeated = repeats ? read_scalar(data2, p) : 0;
       float* const result = writer.target(p);

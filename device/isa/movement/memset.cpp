@@ -42,7 +42,11 @@ void run(const Instance& instance) {
     row.assign(count, static_cast<float>(value));
     write_row(dst, 0, row.data());
   }
-  for (int64_t p = 1; p < dst.partitions; ++p) copy_row(dst, 0, dst, p);
+  Access first = dst, others = dst;
+  first.partition_stride = 0;
+  others.data += dst.partition_stride;
+  --others.partitions;
+  cast_rows(first, others, /*exact=*/true);
 }
 
 Demand demand(const Draft& draft, const Architecture&) {

@@ -64,16 +64,16 @@ int64_t constant_bits(double constant, Dtype dtype) {
 }
 
 /// Among elements of four bytes, whose bits pass as those of fp32 do.
-void run_words(const Instance& instance, bool wanted, uint32_t constant) {
-  const Access dst = as_words(instance.operand(kDst));
-  const bool given = instance.operand(kSrc).present();
-  const Access src = as_words(instance.operand(given ? kSrc : kDst));
-  Access predicate = instance.operand(kPredicate);
-  if (itemsize(predicate.dtype) == 4) predicate = as_words(predicate);
-  const auto choose_one = [&](float chosen, float source, float own) {
-    return (std::bit_cast<uint32_t>(chosen) != 0) == wanted ? source : own;
+void run_words(const Instance& instance, bool wanted) {
+  const Access &own = instance.operand(kDst), &other = instance.operand(kSrc),
+               &predicated = instance.operand(kPredicate);
+  const bool given = other.present();
+  const auto choose_one = [&](float chosen, float source, float old) {
+    return (std::bit_cast<uint32_t>(chosen) != 0) == wanted ? source : old;
   };
-  if (given && map_short_runs<3>(dst, {&predicate, &src, &dst}, choose_one)) return;
+  if (given && map_short_runs<3>(own, {&predicated, &other, &own}, choose_one)) return;
+  const Access dst = as_words(own), src = as_words(given ? other : own);
+  const Access predicate = itemsize(predicated.dtype) == 4 ? as_words(predicated) : predicated;
   RowScratch& scratch = row_scratch();
   const auto count = static_cast<size_t>(dst.elements());
   scratch.result.resize(count);
@@ -81,12 +81,14 @@ void run_words(const Instance& instance, bool wanted, uint32_t constant) {
       olds(dst, scratch.third);
   const RowWriter writer(dst, scratch.result);
   float* const result = scratch.result.data();
+  const auto constant = static_cast<uint32_t>(
+      given ? 0 : constant_bits(instance.attribute(kConstant).real(), own.dtype));
   for (int64_t p = 0; p < dst.partitions; ++p) {
     const float *const chosen = predicates(p), *const source = sources(p), *const old = olds(p);
     const auto choose = [&](auto value) {
       for (size_t i = 0; i < count; ++i) {
-        const float other = value(i), own = old[i];  // both are read, whichever is chosen
-        result[i] = (std::bit_cast<uint32_t>(chosen[i]) != 0) == wanted ? other : own;
+        const float new_one = value(i), old_one = old[i];  // both are read, whichever is chosen
+        result[i] = (std::bit_cast<uint32_t>(chosen[i]) != 0) == wanted ? new_one : old_one;
       }
     };
     given ? choose([&](size_t i) { return source[i]; })
@@ -97,13 +99,11 @@ void run_words(const Instance& instance, bool wanted, uint32_t constant) {
 
 void run(const Instance& instance) {
   const bool wanted = !instance.attribute(kReverse).flag();
+  if (itemsize(instance.operand(kDst).dtype) == 4) return run_words(instance, wanted);
   const Access dst = as_bits(instance.operand(kDst));
   const Access src = as_bits(instance.operand(kSrc));
   const int64_t constant =
       constant_bits(instance.attribute(kConstant).real(), instance.operand(kDst).dtype);
-  if (itemsize(dst.dtype) == 4) {
-    return run_words(instance, wanted, static_cast<uint32_t>(constant));
-  }
   RowScratch& scratch = row_scratch();
   const int64_t count = dst.elements();
   for (int64_t p = 0; p < dst.partitions; ++p) {
