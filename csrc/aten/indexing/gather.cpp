@@ -75,7 +75,9 @@ Tensor& scatter_into(const Tensor& self, int64_t dimension, const Tensor& indice
   const Tensor whole = out.dim() == 0 ? out.view(1) : out;
   const Tensor named = indices.dim() == 0 ? indices.view(1) : indices;
   Tensor values = source.dim() == 0 ? source.view(1) : source;
-  for (int64_t i = 0; i < named.dim(); ++i) values = values.narrow(i, 0, named.size(i));
+  for (int64_t i = 0; i < named.dim(); ++i) {
+    if (values.size(i) > named.size(i)) values = values.narrow(i, 0, named.size(i));
+  }
   const int64_t at = at::maybe_wrap_dim(dimension, whole.dim());
   write_elements(whole, {at, named, {whole.size(at), OutOfBounds::kElement, at}}, values, add);
   return out;

@@ -110,7 +110,9 @@ void check_reducible(const Tensor& self, const Tensor& indices) {
 Segments segments_of(const Tensor& target, int64_t at, const Tensor& indices, OutOfBounds error,
                      const Tensor& source, bool include_self) {
   Tensor values = source;
-  for (int64_t i = 0; i < indices.dim(); ++i) values = values.narrow(i, 0, indices.size(i));
+  for (int64_t i = 0; i < indices.dim(); ++i) {
+    if (values.size(i) > indices.size(i)) values = values.narrow(i, 0, indices.size(i));
+  }
   const IndexBounds bounds{target.size(at), error, at};
   at::DimVector steps(target.strides());
   const int64_t step = std::exchange(steps[static_cast<size_t>(at)], 0);

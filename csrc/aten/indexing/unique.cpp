@@ -60,7 +60,8 @@ Tensor rows_along(const Tensor& self, int64_t dimension) {
 
 Tensor differing_rows(const Tensor& rows) {
   const int64_t count = rows.size(0);
-  return rows.narrow(0, 1, count - 1).ne(rows.narrow(0, 0, count - 1)).any(1);
+  const Tensor differ = rows.narrow(0, 1, count - 1).ne(rows.narrow(0, 0, count - 1));
+  return rows.size(1) == 1 ? differ.select(1, 0) : differ.any(1);
 }
 
 Tensor restored(const Tensor& rows, const Tensor& self, int64_t dimension) {

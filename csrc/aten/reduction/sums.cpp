@@ -80,7 +80,7 @@ Tensor nansum(const Tensor& self, at::OptionalIntArrayRef dimensions, bool keep,
 /// Exact, in int64; a NaN is not zero.
 Tensor count_nonzero(const Tensor& self, IntArrayRef dimensions) {
   check_computable(self.scalar_type());
-  return at::ne(self, 0).sum(dimensions);
+  return exact_sums(at::ne(self, 0), dimensions, /*keep=*/false);
 }
 
 }  // namespace

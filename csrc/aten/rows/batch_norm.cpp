@@ -49,9 +49,32 @@ Moments moments_of(const Tensor& input) {
   return moments;
 }
 
-void update_running(const OptionalTensor& running, const Tensor& observed, double momentum) {
-  if (given(running)) running->mul_(1 - momentum).add_(observed, momentum);
+void update_running(const OptionalTensor& running, const Tensor& observed, double momentum,
+                    double factor) {
+  if (!given(running)) return;
+  if (running->scalar_type() != at::kFloat) {  // rounded after each operator
+    running->mul_(1 - momentum).add_(factor == 1 ? observed : observed * factor, momentum);
+    return;
+  }
+  const Expression expression = make_expression([&](Expression& e) {
+    const ElementValue scaled = factor == 1 ? e.input(1) : e.input(1) * factor;
+    return e.input(0) * (1 - momentum) + scaled * momentum;
+  });
+  run_pointwise(expression, {*running, observed}, *running);
 }
+
+namespace {
+
+/// 1 / sqrt(variance + epsilon).
+Tensor inverse_deviation(const Tensor& variance, double epsilon) {
+  const Expression expression = make_expression(
+      [&](Expression& e) { return call(Activation::kRsqrt, e.input(0) + epsilon); });
+  const Tensor result = at::empty(variance.sizes(), variance.options());
+  run_pointwise(expression, {variance}, result);
+  return result;
+}
+
+}  // namespace
 
 Tensor normalised(const Tensor& input, const Tensor& mean, const Tensor& inverse,
                   const OptionalTensor& weight, const OptionalTensor& bias) {
@@ -130,10 +153,10 @@ ThreeTensors batch_norm(const Tensor& input, const OptionalTensor& weight,
     return {apply(input, *running_mean, inverse, weight, bias), none, none};
   }
   const Moments moments = moments_of(input);
-  const Tensor inverse = (moments.variance + epsilon).rsqrt();
+  const Tensor inverse = inverse_deviation(moments.variance, epsilon);
   const double count = static_cast<double>(count_of(input));
-  update_running(running_mean, moments.mean, momentum);
-  update_running(running_variance, moments.variance * (count / (count - 1)), momentum);
+  update_running(running_mean, moments.mean, momentum, 1);
+  update_running(running_variance, moments.variance, momentum, count / (count - 1));
   return {normalised(input, moments.mean, inverse, weight, bias), moments.mean, inverse};
 }
 

@@ -22,8 +22,9 @@ struct Moments {
 };
 Moments moments_of(const at::Tensor& input);
 
-/// running = (1 - momentum) running + momentum observed, unless `running` is absent.
-void update_running(const OptionalTensor& running, const at::Tensor& observed, double momentum);
+/// running = (1 - momentum) running + momentum factor observed, unless `running` is absent.
+void update_running(const OptionalTensor& running, const at::Tensor& observed, double momentum,
+                    double factor = 1);
 /// (x - mean) inverse weight + bias.
 at::Tensor normalised(const at::Tensor& input, const at::Tensor& mean, const at::Tensor& inverse,
                       const OptionalTensor& weight, const OptionalTensor& bias);

@@ -1,5 +1,6 @@
 // Losses that torch has no composition for: of pointwise differences and of class indices.
 
+#include <ATen/ExpandUtils.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Reduction.h>
 #include <ATen/native/Resize.h>
@@ -17,6 +18,7 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/DeviceGuard.h>
+#include <c10/util/FunctionRef.h>
 
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/dispatch/host_step.h"
@@ -24,6 +26,7 @@
 #include "csrc/aten/shared/rows.h"
 #include "csrc/launch/tensor_access.h"
 #include "device/runtime/timing_only.h"
+#include "ops/pointwise/functions.h"
 
 namespace neuron_sim {
 namespace {
@@ -56,24 +59,52 @@ Tensor& mse_loss_out(const Tensor& self, const Tensor& target, int64_t reduction
   return reduced(difference * difference, reduction, out);
 }
 
-/// x^2 / (2 beta) below beta, x - beta / 2 above.
-Tensor smooth(const Tensor& self, const Tensor& target, double beta) {
+/// smooth(), an operator after the other.
+Tensor composed_smooth(const Tensor& self, const Tensor& target, double beta) {
   const Tensor distance = at::abs(difference_of(self, target));
   if (beta == 0) return distance;
   return at::where(distance < beta, distance * distance * (0.5 / beta), distance - 0.5 * beta);
 }
 
+/// An expression of two tensors that are broadcast to one shape, in one launch; undefined where
+/// rounding to a narrow dtype between operators, as torch has it, would be lost.
+Tensor in_one_launch(const Tensor& a, const Tensor& b,
+                     c10::function_ref<ElementValue(ElementValue, ElementValue)> function) {
+  const bool wide = a.scalar_type() == at::kFloat && b.scalar_type() == at::kFloat;
+  if (!wide || !on_device(a) || a.device() != b.device()) return {};
+  const Expression expression =
+      make_expression([&](Expression& e) { return function(e.input(0), e.input(1)); });
+  const Tensor result = at::empty(at::infer_size_dimvector(a.sizes(), b.sizes()), a.options());
+  if (result.numel() > 0) run_pointwise(expression, {a, b}, result);
+  return result;
+}
+
+/// x^2 / (2 beta) below beta, x - beta / 2 above; times `factor`.
+Tensor smooth(const Tensor& self, const Tensor& target, double beta, double factor) {
+  const auto elements = [&](ElementValue a, ElementValue b) {
+    const ElementValue distance = absolute(a - b);
+    const ElementValue value =
+        beta == 0 ? distance
+                  : select(compare(AluOp::kLess, distance, beta),
+                           distance * distance * (0.5 / beta), distance - 0.5 * beta);
+    return factor == 1 ? value : value * factor;
+  };
+  if (Tensor loss = in_one_launch(self, target, elements); loss.defined()) return loss;
+  const Tensor loss = composed_smooth(self, target, beta);
+  return factor == 1 ? loss : loss * factor;
+}
+
 Tensor& smooth_l1_loss_out(const Tensor& self, const Tensor& target, int64_t reduction, double beta,
                            Tensor& out) {
   check_loss(self);
-  return reduced(smooth(self, target, beta), reduction, out);
+  return reduced(smooth(self, target, beta, 1), reduction, out);
 }
 
 Tensor& huber_loss_out(const Tensor& self, const Tensor& target, int64_t reduction, double delta,
                        Tensor& out) {
   check_loss(self);
   TORCH_CHECK(delta > 0, "huber_loss does not support non-positive values for delta.");
-  return reduced(smooth(self, target, delta) * delta, reduction, out);
+  return reduced(smooth(self, target, delta, delta), reduction, out);
 }
 
 Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, double delta) {
@@ -102,8 +133,16 @@ Tensor& binary_cross_entropy_out(const Tensor& self, const Tensor& target,
               " but expected ", self.scalar_type());
   check_probabilities(self, "input");
   check_probabilities(target, "target");
-  const Tensor hit = at::log(self).clamp_min(-100), miss = at::log(1 - self).clamp_min(-100);
-  Tensor loss = (target - 1) * miss - target * hit;
+  Tensor loss = in_one_launch(self, target, [](ElementValue x, ElementValue y) {
+    const auto logarithm = [](ElementValue value) {
+      return maximum(value.expression().constant(-100), call(Activation::kLog, value));
+    };
+    return (y - 1.0) * logarithm(1.0 - x) - y * logarithm(x);
+  });
+  if (!loss.defined()) {
+    const Tensor hit = at::log(self).clamp_min(-100), miss = at::log(1 - self).clamp_min(-100);
+    loss = (target - 1) * miss - target * hit;
+  }
   if (weight && weight->defined()) loss = loss * *weight;
   return reduced(loss, reduction, out);
 }

@@ -208,3 +208,41 @@ def test_infinities_are_looked_for_in_every_dtype(dtype):
 def test_a_window_of_a_tensor_without_dimensions_has_a_gradient():
     for size in (0, 1):
         check(lambda t, n=size: t.unfold(0, n, 1).sum(), torch.tensor(0.25))
+
+
+def composed_losses(x, y):
+    """The losses of one launch, an operator after the other: they have the same bytes."""
+    distance = (x - y).abs()
+    smooth = torch.where(distance < 0.5, distance * distance, distance - 0.25)
+    hit, miss = x.log().clamp_min(-100), (1 - x).log().clamp_min(-100)
+    return {
+        "smooth": (functional.smooth_l1_loss(x, y, reduction="none", beta=0.5), smooth),
+        "plain": (functional.smooth_l1_loss(x, y, reduction="none", beta=0.0), distance),
+        "huber": (functional.huber_loss(x, y, reduction="none", delta=0.5), smooth * 0.5),
+        "entropy": (
+            functional.binary_cross_entropy(x, y, reduction="none"),
+            (y - 1) * miss - y * hit,
+        ),
+    }
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_losses_in_one_launch_have_the_bytes_of_their_operators(dtype):
+    x, y = torch.rand(5, 7, 6).to(DEVICE, dtype), torch.rand(5, 7, 6).to(DEVICE, dtype)
+    x[0, 0, :2] = torch.tensor([0.0, 1.0])
+    for left, right in ((x, y), (x.transpose(0, 2), y.transpose(0, 2)), (x[:0], y[:0])):
+        for name, (loss, expected) in composed_losses(left, right).items():
+            assert torch.equal(loss.cpu(), expected.cpu()), name
+
+
+def test_running_statistics_have_the_bytes_of_their_operators():
+    x = torch.randn(6, 3, 5).to(DEVICE)
+    for dtype in (torch.float32, torch.bfloat16):
+        mean, variance = torch.randn(3).to(DEVICE, dtype), torch.rand(3).to(DEVICE, dtype)
+        expected = [
+            (mean * (1 - 0.3)).add(x.mean((0, 2)), alpha=0.3).to(dtype),
+            (variance * (1 - 0.3)).add(x.var((0, 2)), alpha=0.3).to(dtype),
+        ]
+        functional.batch_norm(x, mean, variance, training=True, momentum=0.3)
+        for statistic, value in zip((mean, variance), expected, strict=True):
+            torch.testing.assert_close(statistic.cpu(), value.cpu())
