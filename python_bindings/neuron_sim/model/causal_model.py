@@ -75,6 +75,7 @@ class CausalProgram(nn.Module):
         super().__init__()
         self.model, self.indices, self.ranks = model, tuple(shapes), ranks
         self.takes_positions = "position_ids" in inspect.signature(model.forward).parameters
+        self.counts_mask = any(map(_counts_mask, model.modules()))
         for index, (keys, values) in shapes.items():
             dtype = model.dtype
             for name, shape in (("keys", keys), ("values", values)):
@@ -98,6 +99,9 @@ class CausalProgram(nn.Module):
             options["position_ids"] = (
                 torch.arange(words.shape[1], device=words.device) if is_prompt else position
             )[None]
+        if self.counts_mask and not is_prompt:  # else a mask as long as the position, of values
+            context = layers[self.indices[0]].max_cache_len
+            options["attention_mask"] = words.new_ones(words.shape[0], context)
         first = layers[self.indices[0]]  # stands where a layer is left out
         cache = Cache(layers=[layers.get(i, first) for i in range(self.indices[-1] + 1)])
         return self.model(words, past_key_values=cache, use_cache=True, **options).logits[:, -1]
@@ -255,3 +259,9 @@ def _kind(layer: nn.Module) -> tuple[Any, ...]:
         if isinstance(value, int | float | None) and name != "layer_idx"
     ]
     return tuple(sizes), tuple(numbers)
+
+
+def _counts_mask(module: nn.Module) -> bool:
+    """Whether a module is an embedding of positions that it counts in a mask (OPT)."""
+    takes = inspect.signature(module.forward).parameters
+    return isinstance(module, nn.Embedding) and "attention_mask" in takes

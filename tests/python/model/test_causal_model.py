@@ -223,6 +223,14 @@ def test_a_module_without_a_rule_is_named():
         program(model, 1, CONTEXT)
 
 
+@pytest.mark.parametrize("kind", ["opt", "xglm"])
+def test_programs_are_timed_where_positions_are_learned(kind):
+    model = CausalLanguageModel(configured(kind), "small")
+    generation = generate(model, GenerationRequest(context=8, input=4))
+    assert 0 < generation.decode.body_ms
+    assert 0 < generation.prefill.body_ms
+
+
 def test_what_is_no_language_model_is_refused():
     with pytest.raises(ValueError, match="'this' has the model_type 'vit', of which"):
         CausalLanguageModel(transformers.ViTConfig(), "this")
