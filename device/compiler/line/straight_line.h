@@ -38,6 +38,8 @@ struct StraightInstruction {
   /// pass creates keep that of the first instance they replace.
   uint32_t statement = 0;
   uint32_t nest = 0;  ///< index into StraightLine::nests
+  /// Right before it in the kernel stood an instance of the statement that the other core runs.
+  bool follows_other_core = false;
 };
 
 /// One core of a program without loops, registers or rings. The order of `instructions` is the

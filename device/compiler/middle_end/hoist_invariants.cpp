@@ -44,7 +44,8 @@ class Hoist {
       poll_interruption();
       if (found) follow_results(i);
       uint32_t& before = latest[line_.instructions[i].statement];
-      const bool again = before != kNone && are_alike(before, i, 0) && is_computation(i) &&
+      const bool again = before != kNone && !line_.instructions[i].follows_other_core &&
+                         are_alike(before, i, 0) && is_computation(i) &&
                          computes_the_same(before, i);
       found = found || again;
       if (again) result_of_[static_cast<size_t>(result(i).tile)] = result(before).tile;

@@ -124,6 +124,20 @@ void move_to_core(StraightLine& line, size_t core) {
   }
 }
 
+/// Leaves the instances of a core. What would be computed again in the kernel's loops shows in the
+/// order in which both cores' instances stand there.
+void keep_instances(StraightLine& line, const std::vector<uint8_t>& cores, size_t core) {
+  std::map<uint32_t, bool> lacks_latest;  // by statement
+  size_t kept = 0;
+  for (size_t i = 0; i < cores.size(); ++i) {
+    StraightInstruction instance = line.instructions[i];
+    const bool stays = (cores[i] >> core & 1) != 0;
+    instance.follows_other_core = std::exchange(lacks_latest[instance.statement], !stays);
+    if (stays) line.instructions[kept++] = instance;
+  }
+  line.instructions.resize(kept);
+}
+
 }  // namespace
 
 bool can_be_split(const Program& program) {
@@ -136,11 +150,7 @@ void split_over_cores(StraightLine& line, size_t core) {
     if (core > 0) line.instructions.clear();
     return;
   }
-  size_t kept = 0;
-  for (size_t i = 0; i < cores.size(); ++i) {
-    if ((cores[i] >> core & 1) != 0) line.instructions[kept++] = line.instructions[i];
-  }
-  line.instructions.resize(kept);
+  keep_instances(line, cores, core);
   line.is_copy_of_first = core > 0;
   if (core > 0) move_to_core(line, core);
 }

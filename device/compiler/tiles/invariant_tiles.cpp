@@ -91,6 +91,7 @@ class InvariantTiles {
         known_.try_emplace(std::move(key), static_cast<int64_t>(known_.size()), tile);
     auto& [contents, earlier] = entry->second;
     filling.contents = contents;
+    if (follows_other_core(filling)) newest = kNoTile;
     if (!is_new && newest_[index(line_.version_of[index(earlier)])] == earlier) {
       filling.earlier = earlier;
     } else {
@@ -98,6 +99,13 @@ class InvariantTiles {
       earlier = tile;
     }
     newest = earlier;
+  }
+
+  /// Whether the kernel filled the tile in between with what the other core computes.
+  bool follows_other_core(const Filling& filling) const {
+    return std::any_of(filling.writers.begin(), filling.writers.end(), [&](uint32_t writer) {
+      return line_.instructions[writer].follows_other_core;
+    });
   }
 
   /// Adds what fills the tile to its key; false when that is not known.
