@@ -45,6 +45,7 @@ PeClock::PeClock(const Architecture& architecture, bool starts_warm, Picoseconds
     : architecture_(architecture),
       gated_(architecture.features.clock_gating),
       warm_(starts_warm || !gated_),
+      rows_(architecture.limits.partitions),
       window_(architecture.tensor.gate_window),
       least_warm_(least_busy(architecture.tensor.gate_window, architecture.tensor.gate_down)),
       least_up_(least_busy(architecture.tensor.gate_window, architecture.tensor.gate_up)),
@@ -77,23 +78,19 @@ void PeClock::check_and_forget() {
   forget_old();
 }
 
-Picoseconds PeClock::run_across(Picoseconds start, Picoseconds end) {
+Picoseconds PeClock::at_other_clock(Picoseconds time) const {
+  const Clocks& clocks = architecture_.clocks;
+  const double before = (warm_ ? clocks.tensor_cold : clocks.tensor).value;
+  const double now = (warm_ ? clocks.tensor : clocks.tensor_cold).value;
+  return {std::llround(static_cast<double>(time.count) * before / now)};
+}
+
+Picoseconds PeClock::run_busy_across(Picoseconds start, Picoseconds end) {
   Picoseconds from = std::max(start, window_end_ - window_);
-  while (end > window_end_) {
-    const Picoseconds boundary = window_end_;
-    const bool before = warm_;
+  end = run_across(end, [&](Picoseconds boundary) {
     busy_ += boundary - from;
-    close_window();
     from = boundary;
-    if (warm_ != before) {
-      const double old_clock =
-          (before ? architecture_.clocks.tensor : architecture_.clocks.tensor_cold).value;
-      const double new_clock =
-          (warm_ ? architecture_.clocks.tensor : architecture_.clocks.tensor_cold).value;
-      const double left = static_cast<double>((end - boundary).count) * old_clock / new_clock;
-      end = boundary + Picoseconds{std::llround(left)};
-    }
-  }
+  });
   busy_ += end - from;
   add_busy(start, end);
   return end;

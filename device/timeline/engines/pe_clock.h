@@ -20,6 +20,12 @@ struct PeTime {
 /// boundary the busy share of the window just closed decides: cold becomes warm at gate_up or
 /// more, warm becomes cold below gate_down. Windows begin at `phase` + k windows for every integer
 /// k; time before the program is idle.
+///
+/// Time counts by the rows that compute. Profiles of trn2 (Jerry2423/kda-for-trainium at 90770f2a,
+/// workspaces/{mamba,bmm_softmax}/benchmark.csv) show products of fewer rows at the cold clock
+/// however busy the array is: mamba v2 is 99 % busy with products of one row, for 774 us where the
+/// cold clock takes 765, and bmm_softmax v1 for 3,634 us with products of 64 rows, where it takes
+/// 3,604. That half of the rows are half of the activity is inferred; of columns nothing is known.
 class PeClock {
  public:
   PeClock(const Architecture& architecture, bool starts_warm, Picoseconds phase = {});
@@ -31,18 +37,23 @@ class PeClock {
   }
   /// End of work that starts at `start`; the part after a boundary runs at the new clock. Calls
   /// come in time order, but for a start shortly before the last time asked for: what lies in a
-  /// closed window no longer counts there. [start, end) counts as busy.
-  Picoseconds run(Picoseconds start, const PeTime& work) {
-    const Picoseconds end = start + duration(start, work);
-    if (!gated_) return end;
-    if (end > window_end_) return run_across(start, end);
-    busy_ += end - std::max(start, window_end_ - window_);
-    add_busy(start, end);
-    return end;
+  /// closed window no longer counts there. The first cycles count as busy, as busy_part() says.
+  Picoseconds run(Picoseconds start, const PeTime& work, int64_t rows) {
+    if (!gated_ || rows >= rows_) return run_busy(start, work);
+    const PeTime busy{busy_part(work.cold, rows), busy_part(work.warm, rows)};
+    const Picoseconds middle = run_busy(start, busy);
+    const PeTime rest{work.cold - busy.cold, work.warm - busy.warm};
+    const Picoseconds end = middle + duration(middle, rest);
+    return end > window_end_ ? run_across(end, [](Picoseconds) {}) : end;
   }
   /// Marks time as busy without cycles (the array waits for its weights).
   void mark_busy(Picoseconds start, Picoseconds end) {
     if (gated_ && end > start) count_busy(start, end);
+  }
+  /// How much of a time in which these rows compute counts as busy: as much of it as the rows are
+  /// of the array's.
+  Picoseconds busy_part(Picoseconds time, int64_t rows) const {
+    return rows >= rows_ ? time : Picoseconds{time.count * rows / rows_};
   }
   /// Duration at the clock valid at `time`.
   Picoseconds duration(Picoseconds time, const PeTime& work) { return work.at(warm(time)); }
@@ -83,8 +94,30 @@ class PeClock {
   void advance(Picoseconds time);
   void count_busy(Picoseconds start, Picoseconds end);
   void close_window();
-  /// The rest of run(): work that would end at `end` if the clock did not change on the way.
-  Picoseconds run_across(Picoseconds start, Picoseconds end);
+  Picoseconds run_busy(Picoseconds start, const PeTime& work) {
+    const Picoseconds end = start + duration(start, work);
+    if (!gated_) return end;
+    if (end > window_end_) return run_busy_across(start, end);
+    busy_ += end - std::max(start, window_end_ - window_);
+    add_busy(start, end);
+    return end;
+  }
+  Picoseconds run_busy_across(Picoseconds start, Picoseconds end);
+  /// The end of work that would end at `end` if the clock did not change on the way. Calls `pass`
+  /// with each boundary of windows before its window is closed.
+  template <typename Pass>
+  Picoseconds run_across(Picoseconds end, Pass pass) {
+    while (end > window_end_) {
+      const Picoseconds boundary = window_end_;
+      const bool before = warm_;
+      pass(boundary);
+      close_window();
+      if (warm_ != before) end = boundary + at_other_clock(end - boundary);
+    }
+    return end;
+  }
+  /// How long work takes at the clock of now that would have taken `time` at the other one.
+  Picoseconds at_other_clock(Picoseconds time) const;
   void add_busy(Picoseconds start, Picoseconds end) {
     if (end <= start) return;
     Picoseconds busy{};
@@ -112,6 +145,7 @@ class PeClock {
   bool gated_;
   bool keeps_history_ = true;
   bool warm_;
+  int64_t rows_;  // of the array
   Picoseconds window_;
   Picoseconds least_warm_, least_up_;  // busy time per window that keeps it warm, that warms it
   Picoseconds phase_{};                // in [0, window)

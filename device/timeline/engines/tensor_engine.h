@@ -102,7 +102,7 @@ class TensorEngine {
   }
   Lane& open_lanes(const ArrayTile& tile);
   void close_lanes(const ArrayTile& tile);
-  Picoseconds stream(Picoseconds start, const PeTime& work);
+  Picoseconds stream(Picoseconds start, const PeTime& work, int64_t rows);
 
   static constexpr int kTilesPerEdge = 4;
 
@@ -163,26 +163,29 @@ class TensorEngine {
 }
 
 /// End of work that starts at `start`, beside what runs already.
-inline Picoseconds TensorEngine::stream(Picoseconds start, const PeTime& work) {
+inline Picoseconds TensorEngine::stream(Picoseconds start, const PeTime& work, int64_t rows) {
   const Picoseconds busy_until = clock_.busy_until();
-  if (start >= busy_until) return clock_.run(start, work);
+  if (start >= busy_until) return clock_.run(start, work, rows);
   // The clock has been followed to busy_until: the overlapping part keeps the clock of that time.
-  const Picoseconds end = start + clock_.duration(busy_until, work);
-  clock_.mark_busy(busy_until, end);
+  const Picoseconds length = clock_.duration(busy_until, work);
+  const Picoseconds end = start + length;
+  clock_.mark_busy(busy_until, std::min(end, busy_until + clock_.busy_part(length, rows)));
   return end;
 }
 
 [[gnu::always_inline]] inline Span TensorEngine::multiply(const MatmulWork& work) {
   Lane& lane = open(work.array);
+  const int64_t rows = lane.weights.rows;
   const Picoseconds slot = std::max(lane.next_slot, last_start_);
   const Picoseconds start = std::max(slot, multiply_issue_);
   // Weights may be there before the instruction is issued; then the start-up is hidden.
   const Picoseconds begin = loaded_ ? std::max(slot, lane.weights_ready) : start;
   // Bound by the weight load: the array counts as busy.
   if (begin > slot && begin > multiply_issue_) {
-    clock_.mark_busy(std::max({slot, multiply_issue_, clock_.busy_until()}), begin);
+    const Picoseconds from = std::max({slot, multiply_issue_, clock_.busy_until()});
+    clock_.mark_busy(from, from + clock_.busy_part(begin - from, rows));
   }
-  Picoseconds end = stream(begin, work.multiply);
+  Picoseconds end = stream(begin, work.multiply, rows);
   if (clock_.is_warm_now()) end += timing_.issue_overhead;  // at `begin`
   end = std::max(end, start);
   streamed_ = end - begin;

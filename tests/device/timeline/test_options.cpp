@@ -30,7 +30,7 @@ TEST(ClockPhase, MovesTheBoundaryThatWarmsTheClock) {
     // Busy from the start: cold to the first boundary with 500 busy nanoseconds after it.
     const int64_t first = (phase % 1000 + 1000) % 1000;
     const int64_t boundary = first >= 500 ? first : first + 1000;
-    EXPECT_EQ(clock.run(ns(0), clock.time_of(2000)), ns(boundary) + ns(2000 - boundary / 2))
+    EXPECT_EQ(clock.run(ns(0), clock.time_of(2000), 128), ns(boundary) + ns(2000 - boundary / 2))
         << phase;
     EXPECT_TRUE(clock.warm(ns(boundary))) << phase;
   }
@@ -60,11 +60,30 @@ TEST(ClockGate, IsLostInAWindowThatIsBusyForAThirdButNotForNearlyHalf) {
   }
 }
 
-/// A loop of matmuls on round tiles.
-std::shared_ptr<const Program> matmuls(const Architecture& architecture, int64_t trips) {
+TEST(ClockGate, CountsTimeByTheRowsThatCompute) {
+  const Architecture architecture = gated();  // up at half of a window
+  for (const int64_t rows : {0, 1, 63, 64, 65, 128}) {
+    PeClock clock(architecture, false);
+    clock.run(ns(0), clock.time_of(500), rows);  // all of the first window
+    EXPECT_EQ(clock.warm(ns(1000)), rows >= 64) << rows;
+  }
+}
+
+TEST(ClockGate, RunsTheRestOfWorkOfFewRowsAtTheNewClock) {
+  const Architecture architecture = gated();  // down below a tenth of a window: 100 of 1,500 cycles
+  for (const int64_t rows : {8, 9}) {
+    PeClock clock(architecture, true);
+    EXPECT_EQ(clock.run(ns(0), clock.time_of(1500), rows), ns(rows == 8 ? 2000 : 1500)) << rows;
+    EXPECT_EQ(clock.warm(ns(1500)), rows == 9) << rows;
+  }
+}
+
+/// A loop of matmuls on round tiles of that many rows.
+std::shared_ptr<const Program> matmuls(const Architecture& architecture, int64_t trips,
+                                       int64_t rows = 128) {
   Builder builder("matmuls", architecture);
-  const View weights = builder.sbuf("weights", {128, 128}, Dtype::kBfloat16);
-  const View moving = builder.sbuf("moving", {128, 512}, Dtype::kBfloat16);
+  const View weights = builder.sbuf("weights", {rows, 128}, Dtype::kBfloat16);
+  const View moving = builder.sbuf("moving", {rows, 512}, Dtype::kBfloat16);
   const View sum = builder.psum("sum", {128, 512}, Dtype::kFloat32);
   builder.loop(trips, [&](const Affine&) {
     builder.emit(NcMatmul{.dst = sum, .stationary = weights, .moving = moving});
@@ -73,14 +92,29 @@ std::shared_ptr<const Program> matmuls(const Architecture& architecture, int64_t
 }
 
 TEST(ClockPhase, SkippingIsExactAtAnyPhase) {
-  const auto program = matmuls(load_architecture("trn2"), 500);
-  for (const int64_t phase : {0, 1, 1700, 3413}) {
-    TimelineOptions options{.clock_phase = ns(phase)};
-    const Timing skipped = simulate(*program, {}, options);
-    options.skip_steady_loops = false;
-    EXPECT_GT(skipped.skipped_instances, 0) << phase;
-    EXPECT_EQ(skipped.body, simulate(*program, {}, options).body) << phase;
+  for (const int64_t rows : {1, 33, 64, 128}) {
+    const auto program = matmuls(load_architecture("trn2"), 500, rows);
+    for (const int64_t phase : {0, 1, 1700, 3413}) {
+      TimelineOptions options{.clock_phase = ns(phase)};
+      const Timing skipped = simulate(*program, {}, options);
+      options.skip_steady_loops = false;
+      EXPECT_GT(skipped.skipped_instances, 0) << phase << ' ' << rows;
+      EXPECT_EQ(skipped.body, simulate(*program, {}, options).body) << phase << ' ' << rows;
+    }
   }
+}
+
+/// NKIBench's mamba broadcasts rows by products of one row, which a profile shows busy for 512
+/// columns at 1.2 GHz each, without a pause.
+TEST(ClockGate, ProductsOfHalfTheRowsNeverWarmTheArray) {
+  const Architecture& trn2 = load_architecture("trn2");
+  const auto interval = [&](int64_t rows) {
+    const Picoseconds more = simulate(*matmuls(trn2, 400, rows)).body;
+    return (more - simulate(*matmuls(trn2, 300, rows)).body).count / 100;
+  };
+  const int64_t cold = trn2.clocks.tensor_cold.duration(512).count;
+  for (const int64_t rows : {1, 64}) EXPECT_NEAR(interval(rows), cold, cold / 100) << rows;
+  EXPECT_NEAR(interval(128), cold / 2, cold / 50);
 }
 
 TEST(OtherArchitecture, TimesTheSameInstructionsOnItsParameters) {

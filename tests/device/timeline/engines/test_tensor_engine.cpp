@@ -51,7 +51,8 @@ class TensorEngineTest : public ::testing::Test {
     Step stream = load;
     stream.elements = elements;
     const MatmulWork work = engine().work(load, stream);
-    engine().load(work, {0, weights, 10, 0, 1}, ns(0));
+    const int32_t rows = tile.rows > 0 ? tile.rows : 128;
+    engine().load(work, {0, weights, 10, 0, rows}, ns(0));
     Span span = engine().multiply(work);
     span.start = span.end - engine().streamed();  // after its weights
     return span;
@@ -108,7 +109,8 @@ TEST_F(TensorEngineTest, EveryTileKeepsItsWeights) {
   Step step{.unit = Unit::kLoadStationary, .array = rows(0, 64), .elements = 10};
   const auto reload = [&](const ArrayTile& tile, int64_t weights) {
     step.array = tile;
-    const Span span = engine().load(engine().work(step, step), {0, weights, 10, 0, 1}, ns(0));
+    const LoadedWeights loaded{0, weights, 10, 0, 64};
+    const Span span = engine().load(engine().work(step, step), loaded, ns(0));
     return span.end > span.start;
   };
   EXPECT_FALSE(reload(rows(0, 64), 1));
@@ -155,16 +157,16 @@ TEST_F(TensorEngineTest, TransposesOfGeneration2AreAPairForEachHalf) {
   EXPECT_EQ(TensorEngine(load_architecture("trn2"), true, {}).work(load, stream).pairs, 1);
 }
 
-TEST_F(TensorEngineTest, OverlappingMultipliesCountAsBusyOnce) {
+TEST_F(TensorEngineTest, OverlappingMultipliesAddUpTheRowsThatAreBusy) {
   architecture.features.clock_gating = true;
   architecture.clocks = {{2}, {1}, {1}, {1}, {1}, {1}};
   architecture.tensor.gate_window = ns(1000);
   architecture.tensor.gate_up = 0.7;
   architecture.tensor.gate_down = 0.2;
-  multiply(rows(0, 64), 400, 1);   // 10 to 410
-  multiply(rows(64, 64), 400, 2);  // 20 to 420: busy for 410 of 1000
+  multiply(rows(0, 64), 400, 1);   // 10 to 410, half of the rows
+  multiply(rows(64, 64), 400, 2);  // 20 to 420: all rows for 400 of 1000
   EXPECT_FALSE(engine().clock().warm(ns(1500)));
-  EXPECT_EQ(engine().clock().busy_until(), ns(420));
+  EXPECT_EQ(engine().clock().busy_until(), ns(410));
 }
 
 class BackgroundTranspose : public TensorEngineTest {
