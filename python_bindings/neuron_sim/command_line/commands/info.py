@@ -8,6 +8,7 @@ Of the settings those that the environment changes are shown.
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib.metadata
 import os
 import platform
@@ -63,7 +64,7 @@ def info() -> dict[str, dict[str, Any]]:
         "host": {
             "system": platform.platform(),
             "processors": os.cpu_count(),
-            "products": "; ".join(map(_product_kernel, _core.product_kernels())),
+            "products": _products(),
             "package": os.path.dirname(os.path.abspath(_core.__file__)),
         },
         "settings": {
@@ -72,10 +73,13 @@ def info() -> dict[str, dict[str, Any]]:
     }
 
 
-def _product_kernel(row: tuple[str, bool, float, float]) -> str:
-    name, is_used, fp32, bf16 = row
-    use = " (used)" if is_used else ""
-    return f"{name}{use}: {fp32:.0f} GFLOP/s in fp32, {bf16:.0f} in bf16"
+@functools.cache
+def _products() -> str:
+    """The host's kernels of products with their rates, measured once."""
+    return "; ".join(
+        f"{name}{' (used)' if is_used else ''}: {fp32:.0f} GFLOP/s in fp32, {bf16:.0f} in bf16"
+        for name, is_used, fp32, bf16 in _core.product_kernels()
+    )
 
 
 def version(package: str) -> str:
