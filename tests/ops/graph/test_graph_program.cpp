@@ -164,7 +164,7 @@ TEST(GraphProgram, AChoiceThatMakesItLongerIsLeftOut) {
     EXPECT_EQ(shortest, std::min(with, without));
     return (without - with).microseconds();
   };
-  EXPECT_GT(gain("turn_results", Dtype::kFloat32, 300, 192, 384), 0);
+  EXPECT_GT(gain("turn_results", Dtype::kFloat32, 128, 384, 512), 0);
   EXPECT_LT(gain("turn_results", Dtype::kFloat32, 256, 192, 128), 0);
   EXPECT_GT(gain("slice_batch", Dtype::kBfloat16, 4096, 128, 2048), 0);
   EXPECT_LT(gain("slice_batch", Dtype::kBfloat16, 4096, 512, 2048), 0);
