@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "device/instruction/element_copy.h"
+
 namespace neuron_sim {
 namespace {
 
@@ -22,6 +24,33 @@ void gather_row(const Access& access, const Pattern& bytes, int64_t k, float* ro
     const float* from = access.widened + k * access.widened_partition_stride + offset / item;
     for (int64_t i = 0; i < bytes.length; ++i) row[i] = from[i * (bytes.stride / item)];
   }
+}
+
+/// Writes all rows, `pitch` floats apart. Where elements follow each other along the contraction, a
+/// row alone would touch a cache line for each of its elements.
+void gather_rows(const Access& access, const Pattern& bytes, float* rows, int64_t pitch) {
+  const int64_t item = itemsize(access.dtype);
+  const bool is_turned =
+      bytes.outer_rank == 0 && access.partition_stride == item && access.widened == nullptr;
+  if (!is_turned) {
+    for (int64_t k = 0; k < access.partitions; ++k) gather_row(access, bytes, k, rows + k * pitch);
+    return;
+  }
+  const std::byte* columns = access.data;
+  int64_t stride = bytes.stride;
+  std::vector<float> widened;
+  if (item != kFloat) {
+    widened.resize(static_cast<size_t>(bytes.length * access.partitions));
+    for (int64_t i = 0; i < bytes.length; ++i) {
+      load_floats(columns + i * stride, access.dtype, item, &widened[i * access.partitions],
+                  access.partitions);
+    }
+    columns = reinterpret_cast<const std::byte*>(widened.data());
+    stride = access.partitions * kFloat;
+  }
+  const Dimension from[] = {{access.partitions, kFloat}, {bytes.length, stride}};
+  const Dimension to[] = {{access.partitions, pitch * kFloat}, {bytes.length, kFloat}};
+  copy_elements({columns, from}, {reinterpret_cast<std::byte*>(rows), to}, kFloat);
 }
 
 /// Storage that a product can read directly, if there is any.
@@ -69,9 +98,7 @@ FloatOperand float_operand(const Access& access, RunRule rule, std::vector<float
   const int64_t pitch = elements + 16;  // off powers of two, where rows compete for cache sets
   const size_t needed = static_cast<size_t>(pitch * access.partitions);
   if (buffer.size() < needed) buffer.resize(needed);
-  for (int64_t k = 0; k < access.partitions; ++k) {
-    gather_row(access, bytes, k, buffer.data() + k * pitch);
-  }
+  gather_rows(access, bytes, buffer.data(), pitch);
   FloatOperand operand{buffer.data(), pitch, Pattern{}, fits_bfloat16(access.dtype)};
   operand.pattern.length = keeps_runs ? bytes.length : elements;
   operand.pattern.stride = 1;
