@@ -13,6 +13,13 @@ from speed.timing import Work, alternate
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 
 
+def torchs_dtype(name: str) -> torch.dtype:
+    """What torch multiplies beside the device's dtype: fp32 where it has no fast kernels of it, as
+    of fp16 on hosts without arithmetic of fp16 (a convolution takes minutes there)."""
+    has_bf16 = torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    return torch.bfloat16 if name == "bf16" and has_bf16 else torch.float32
+
+
 def convolution_tensors(sizes: Sizes) -> list[Tensor]:
     """Input [1, C, S, S], weight [C, C, 3, 3] and bias [C], fp32."""
     generator = torch.Generator().manual_seed(0)
@@ -28,12 +35,12 @@ def device_convolution(host: list[Tensor], dtype: torch.dtype) -> Work:
 
 
 def convolution(sizes: Sizes) -> list[Figure]:
-    """The device in each dtype against torch in the same one."""
+    """The device in each dtype against torch."""
     host = convolution_tensors(sizes)
     operations = 2 * host[0].numel() * host[1].numel() // host[1].size(0)
     works = [device_convolution(host, dtype) for dtype in DTYPES.values()]
-    for dtype in DTYPES.values():
-        tensors = [tensor.to(dtype) for tensor in host]
+    for name in DTYPES:
+        tensors = [tensor.to(torchs_dtype(name)) for tensor in host]
         works.append(lambda tensors=tensors: torch.nn.functional.conv2d(*tensors))
     return _beside_torch(alternate(works, sizes.repetitions), operations)
 
@@ -54,15 +61,14 @@ def _rate(rate: float) -> str:
     return f"{rate:.0f} GFLOP/s{share}"
 
 
-def matmul_works(
-    sizes: Sizes, dtype: torch.dtype = torch.float32, halved: int = 0
-) -> tuple[Work, Work]:
+def matmul_works(sizes: Sizes, name: str = "fp32", halved: int = 0) -> tuple[Work, Work]:
     """torch.mm of square matrices on the device and on the host."""
     generator = torch.Generator().manual_seed(0)
     size = sizes.matmul >> halved
-    a, b = (torch.randn(size, size, generator=generator).to(dtype) for _ in range(2))
-    device_a, device_b = a.to("neuron_sim"), b.to("neuron_sim")
-    return lambda: torch.mm(device_a, device_b), lambda: torch.mm(a, b)
+    host = [torch.randn(size, size, generator=generator) for _ in range(2)]
+    device = [matrix.to(DTYPES[name]).to("neuron_sim") for matrix in host]
+    host = [matrix.to(torchs_dtype(name)) for matrix in host]
+    return lambda: torch.mm(*device), lambda: torch.mm(*host)
 
 
 HALVED = (3, 2, 1, 0)
@@ -73,7 +79,7 @@ def matmul(sizes: Sizes) -> list[Figure]:
     """The device against torch in each dtype; bf16 also against fp32 on the device."""
     figures = []
     for halved in HALVED:
-        pairs = [matmul_works(sizes, dtype, halved) for dtype in DTYPES.values()]
+        pairs = [matmul_works(sizes, name, halved) for name in DTYPES]
         works = [pair[side] for side in (0, 1) for pair in pairs]
         size = Sizes.matmul >> halved
         times = alternate(works, sizes.long_repetitions)

@@ -28,13 +28,14 @@ UNRECORDED = "times unrecorded"
 ROWS = (
     Row(
         "convolution",
-        "256 to 256 channels, 3 x 3, 224 x 224, each dtype against torch's conv2d in the same",
+        "256 to 256 channels, 3 x 3, 224 x 224; fp32 and fp16 against torch's conv2d in fp32, "
+        "bf16 against bf16 where the host has it",
         {"fp32": (RATIO, AS_FAST), "fp16": (RATIO, AS_FAST), "bf16": (RATIO, NO_GOAL)},
         products.convolution,
     ),
     Row(
         "matmul",
-        "square matrices, each dtype against torch.mm in the same, and bf16 against fp32 here",
+        "square matrices, as convolution against torch.mm, and bf16 against fp32 here",
         {
             f"{name}, {Sizes.matmul >> halved}": figure
             for halved in products.HALVED
