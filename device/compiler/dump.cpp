@@ -26,7 +26,7 @@ std::string taken_by(const Pass& pass, const StraightLine& line) {
   if (line.instructions.size() == statements.size()) return "";
   constexpr const char* kReasons[] = {
       "it compares instances of several iterations", "tiles get a version in each iteration",
-      "each iteration has places and a time of its own",
+      "it places or schedules each iteration separately",
       "other passes need them unrolled, what it does is alike in all iterations"};
   return text(pass.name, " took ", line.instructions.size(), " instances of ", statements.size(),
               " instructions: ", kReasons[static_cast<size_t>(pass.iterations)], ".\n");

@@ -52,7 +52,7 @@ struct Keeps {
 enum class Iterations : uint8_t {
   kTogether,  ///< it compares instances of several iterations, which may share bytes
   kVersions,  ///< tiles get a version in each iteration
-  kPlaced,    ///< each iteration has places and a time of its own
+  kPlaced,    ///< it places or schedules each iteration separately
   kAlike,     ///< it need not: what it does to an instruction is alike in all iterations
 };
 

@@ -23,7 +23,7 @@ class EmittedCalls {
 
   struct Argument {
     const void* object;
-    const View* view;  ///< null of an object that is none
+    const View* view;  ///< null if the object is not a view
   };
   struct Call {
     const void* instruction;

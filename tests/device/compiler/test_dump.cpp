@@ -64,7 +64,7 @@ TEST(Dump, APassOnALoopSaysHowManyInstancesItTookAndWhy) {
     EXPECT_EQ(said("forward_stores"),
               "forward_stores" + count + "it compares instances of several iterations.\n");
     EXPECT_EQ(said("schedule"),
-              "schedule" + count + "each iteration has places and a time of its own.\n");
+              "schedule" + count + "it places or schedules each iteration separately.\n");
     EXPECT_EQ(said("assign_queues"),
               "assign_queues" + count +
                   "other passes need them unrolled, what it does is alike in all iterations.\n");
