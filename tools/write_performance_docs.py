@@ -108,7 +108,7 @@ def cell(figure: dict[str, Any] | None, goal: Any) -> str:
 
 
 def figures() -> Iterator[tuple[str, str, str, Any]]:
-    """Row, name, unit and goal of every figure but those of the threads."""
+    """Row, name, unit and goal of every figure except those of row SCALING."""
     for each in ROWS:
         if each.name != SCALING:
             for name, (unit, goal) in each.figures.items():

@@ -55,6 +55,16 @@ Value tanh_slope(const Value& y) {
   return one_minus(y * y);
 }
 
+/// The expression of a functor on vectors of values.
+template <typename Formula>
+Expression expression_of(Formula formula, size_t operands) {
+  Expression expression;
+  Values<ElementValue> inputs;
+  for (size_t i = 0; i < operands; ++i) inputs.push_back(expression.input(static_cast<int>(i)));
+  for (const ElementValue& value : formula(inputs)) expression.add_result(value);
+  return expression;
+}
+
 /// results = formula(operands), a functor on vectors of values. Operands are expanded.
 template <typename Formula>
 void evaluate(Formula formula, const Values<Tensor>& operands, const Values<Tensor>& results) {
@@ -65,13 +75,7 @@ void evaluate(Formula formula, const Values<Tensor>& operands, const Values<Tens
     for (size_t i = 0; i < results.size(); ++i) results[i].copy_(values[i]);
     return;
   }
-  Expression expression;
-  Values<ElementValue> inputs;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    inputs.push_back(expression.input(static_cast<int>(i)));
-  }
-  for (const ElementValue& value : formula(inputs)) expression.add_result(value);
-  run_pointwise(expression, operands, results);
+  run_pointwise(expression_of(formula, operands.size()), operands, results);
 }
 
 /// The gates of a cell before their activations: per gate its chunk of each tensor that is given.
@@ -218,12 +222,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> gru_cell_backward(const Tenso
 /// A formula that is made once; operands and results have one shape.
 class CellStep {
  public:
-  CellStep(int operands, auto formula) {
-    Values<ElementValue> inputs;
-    for (int i = 0; i < operands; ++i) inputs.push_back(expression_.input(i));
-    for (const ElementValue& value : formula(inputs)) expression_.add_result(value);
-    form_ = expression_.form();
-  }
+  CellStep(size_t operands, auto formula) : formed_(expression_of(formula, operands)) {}
 
   void run(const Values<Tensor>& operands, std::initializer_list<Tensor> results) const {
     const c10::DeviceGuard guard(results.begin()->device());
@@ -234,12 +233,11 @@ class CellStep {
       call.operand(operand);
     }
     for (const Tensor& result : results) call.result(result);
-    call.launch(expression_, &form_);
+    call.launch(formed_.expression, &formed_.form);
   }
 
  private:
-  Expression expression_;
-  ExpressionForm form_;
+  FormedExpression formed_;
 };
 
 }  // namespace
